@@ -13,8 +13,6 @@
 #include "lib/log/log.h"
 #include "lib/tls/digest.h"
 
-#define REASON_MAX 256
-
 /* Of the token only a digest is kept: it is compared in constant time, whatever a client sends. */
 struct access {
 	struct access_config config;
@@ -102,15 +100,24 @@ bool access_allows(const struct access *a, const struct http_head *head)
 
 static int read_certificates(struct access *a)
 {
+	const struct tls_files *files = &a->config.tls;
+	const struct tls_config config = {
+		.role = TLS_SERVER,
+		.pairs = &(struct tls_pair){ files->certificate, files->key, NULL },
+		.n_pairs = 1,
+		.ca = files->ca,
+		.clients = files->ca ? TLS_CLIENTS_REQUIRED : TLS_CLIENTS_OFF,
+		.protocols = "http/1.1,http/1.0",
+	};
 	struct tls_context *fresh;
-	char reason[REASON_MAX] = "";
+	struct tls_refusal why;
 	int r;
 
-	if (!a->config.tls.certificate)
+	if (!files->certificate)
 		return 0;
-	r = tls_http_server_context_new(&a->config.tls, &fresh, reason, sizeof(reason));
+	r = tls_context_new(&config, &fresh, &why);
 	if (r < 0) {
-		log_error("tls-failed", LOG_S("for", "admin"), LOG_S("error", reason));
+		log_error("tls-failed", LOG_S("for", "admin"), LOG_S("error", why.reason));
 		return r;
 	}
 	a->tls = fresh;

@@ -105,6 +105,8 @@ static void finish(const struct exchange *x, struct stats_cell *cell)
 		return;
 	}
 	stats_count(cell, class_of(x->status), 1);
+	if (x->code != L7_GRPC_NONE)
+		stats_count(cell, STATS_CODE + (unsigned)x->code, 1);
 	if (!x->tunnel) /* a tunnel is as long as its users like */
 		stats_latency(cell, x->ended - x->began);
 }
@@ -115,7 +117,7 @@ static void tally(const struct exchange *x)
 	struct tally *t = x->era->tally;
 
 	count(&t->answers, 1);
-	if (!x->tunnel && (!x->done || x->status >= 500))
+	if (exchange__has_failed(x))
 		count(&t->errors, 1);
 }
 

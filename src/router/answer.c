@@ -29,7 +29,11 @@ static void choose_framing(struct exchange *x, const struct http_head *h)
 	x->status = h->status;
 	x->keep_link =
 		h->keep_alive && x->down.kind != HTTP_BODY_CLOSE && !may_be_followed(&x->down, h);
-	x->framing = head_choose_framing(&x->down, x->old);
+	x->framing = x->client->is_stream ? HEAD_CONTENT : head_choose_framing(&x->down, x->old);
+	if (x->web)
+		x->web = l7_grpc_is_call(http_header(h, STR("content-type")));
+	if (x->web && x->framing == HEAD_AS_IS && !x->down.done) /* its end becomes content */
+		x->framing = x->old ? HEAD_CLOSE : HEAD_CHUNKED;
 	if (x->framing == HEAD_CLOSE || x->client->ended || x->client->last || !x->up.done)
 		x->keep = false;
 }
@@ -62,20 +66,48 @@ static struct str own_lines(const struct exchange *x, unsigned status)
 	return (struct str){ lines->p, lines->n };
 }
 
-static void write_answer(struct exchange *x, const struct http_head *h)
+static void describe(struct exchange *x, const struct http_head *h, struct head_answer *a)
 {
-	struct head_answer a = { .from = h,
-				 .framing = x->framing,
-				 .keep = x->keep || h->status < 200,
-				 .old = x->old,
-				 .upgrade = h->status == 101,
-				 .cors = { x->cors.p, x->cors.n } };
+	*a = (struct head_answer){ .from = h,
+				   .framing = x->framing,
+				   .keep = x->keep || h->status < 200,
+				   .old = x->old,
+				   .upgrade = h->status == 101,
+				   .cors = { x->cors.p, x->cors.n } };
 
 	if (h->status == 101 || h->status >= 200)
-		a.more = own_lines(x, h->status);
-	exchange__add_edits(&x->target->rule->filters.response, a.edits, &a.n_edits);
-	exchange__add_edits(&x->backend->filters.response, a.edits, &a.n_edits);
+		a->more = own_lines(x, h->status);
+	exchange__add_edits(&x->target->rule->filters.response, a->edits, &a->n_edits);
+	exchange__add_edits(&x->backend->filters.response, a->edits, &a->n_edits);
+	if (x->web)
+		a->edits[a->n_edits++] = x->down.done ? &call_web_code : &call_web_answer;
+}
+
+/* The head as text, which is sent with what follows it. */
+static void write_answer(struct exchange *x, const struct http_head *h)
+{
+	struct head_answer a;
+
+	describe(x, h, &a);
 	head_write_answer(&a, &exchange__worker(x)->out);
+}
+
+/* The head as fields, which are sent at once. */
+static int send_fields(struct exchange *x, const struct http_head *h)
+{
+	struct field fields[HEAD_FIELDS_MAX];
+	struct head_answer a;
+	char status[4];
+	ssize_t r;
+	size_t n;
+
+	describe(x, h, &a);
+	n = head_answer_fields(&a, status, fields);
+	r = h->status < 200 && h->status != 101
+		    ? session_inform(x->client, fields, n)
+		    : session_respond(x->client, fields, n, h->status >= 200 && x->down.done);
+	x->out += r > 0 ? (uint64_t)r : 0;
+	return r < 0 ? (int)r : 0;
 }
 
 /* The whole answer was passed on. */
@@ -100,6 +132,36 @@ static int send_pieces(struct exchange *x, const struct str *pieces, size_t n)
 	return stream_sendv(&x->client->stream, pieces, n);
 }
 
+void exchange__trail(struct exchange *x, struct str lines)
+{
+	if (x->web)
+		buf_add(&x->trailers, lines.p, lines.n);
+	else
+		session_trail(x->client, lines);
+}
+
+/* Passes on content and trailers by HTTP/2; as pass(). */
+static int pass_content(struct exchange *x, const char *p, size_t n, size_t *ret_used)
+{
+	struct str content;
+	size_t used = 0;
+
+	while (used < n && !x->down.done) {
+		ssize_t fed = http_body_feed(&x->down, p + used, n - used, &content);
+
+		if (fed < 0)
+			return (int)fed;
+		used += (size_t)fed;
+		x->out += content.n;
+		if (content.n)
+			session_send(x->client, content);
+		if (x->down.trailer.n)
+			exchange__trail(x, x->down.trailer);
+	}
+	*ret_used = used;
+	return 0;
+}
+
 /* Passes on a part of the body; used is set to the number of bytes that belong to it. */
 static int pass(struct exchange *x, struct str head, const char *p, size_t n, size_t *ret_used)
 {
@@ -109,6 +171,8 @@ static int pass(struct exchange *x, struct str head, const char *p, size_t n, si
 	size_t used = 0, at = head.n > 0;
 	int r = 0;
 
+	if (x->framing == HEAD_CONTENT)
+		return pass_content(x, p, n, ret_used);
 	while (r == 0 && used < n && !x->down.done) {
 		size_t from = used;
 		ssize_t fed = http_body_feed(&x->down, p + used, n - used, &content);
@@ -135,9 +199,20 @@ static int pass(struct exchange *x, struct str head, const char *p, size_t n, si
 		r = at ? send_pieces(x, pieces, at) : 0;
 		at = 0;
 		head.n = 0;
+		if (x->web && x->down.trailer.n)
+			exchange__trail(x, x->down.trailer);
 	}
 	*ret_used = used;
+	if (x->down.done && !x->keep) /* complete() follows */
+		stream_is_last(&x->client->stream);
 	return at && r == 0 ? send_pieces(x, pieces, at) : r;
+}
+
+/* The router asked for an upgrade in the name of a client that sent an extended CONNECT. */
+static bool is_accepted(const struct exchange *x, const struct http_head *h)
+{
+	return !x->client->is_stream ||
+	       session_accepts(x->client, http_header(h, STR("sec-websocket-accept")));
 }
 
 /*
@@ -151,7 +226,8 @@ static int take_interim(struct exchange *x, const struct http_head *h)
 	if (++x->interim > INTERIM_MAX)
 		return -EBADMSG;
 	if (h->status == 101) {
-		if (!x->upgrade || !h->upgrade || !http_header(h, STR("upgrade")).n)
+		if (!x->upgrade || !h->upgrade || !http_header(h, STR("upgrade")).n ||
+		    !is_accepted(x, h))
 			return -EBADMSG;
 		exchange__keep_head(x);
 		x->tunnel = x->answering = true;
@@ -163,6 +239,11 @@ static int take_interim(struct exchange *x, const struct http_head *h)
 	} else if (x->old) {
 		return 0;
 	}
+	if (x->client->is_stream) {
+		if (x->tunnel)
+			session_tunnel(x->client);
+		return send_fields(x, h);
+	}
 	x->framing = HEAD_AS_IS;
 	write_answer(x, h);
 	return send_pieces(x, &(struct str){ w->out.p, w->out.n }, 1);
@@ -170,7 +251,10 @@ static int take_interim(struct exchange *x, const struct http_head *h)
 
 static ssize_t pull_tunnel(struct exchange *x, const char *p, size_t n)
 {
-	if (n && send_pieces(x, &(struct str){ p, n }, 1) < 0) {
+	if (n && x->client->is_stream) {
+		x->out += n;
+		session_send(x->client, (struct str){ p, n });
+	} else if (n && send_pieces(x, &(struct str){ p, n }, 1) < 0) {
 		exchange_drop(x);
 		return -1;
 	}
@@ -184,12 +268,54 @@ static ssize_t spoil(struct exchange *x)
 	return -1;
 }
 
+/* A piece of content of the router itself, after that of the server. */
+static int add_content(struct exchange *x, struct str content)
+{
+	char size[20];
+	int n = snprintf(size, sizeof(size), "%zx\r\n", content.n);
+	const struct str chunk[] = { { size, (size_t)n }, content, STR("\r\n") };
+
+	if (x->framing == HEAD_CHUNKED)
+		return send_pieces(x, chunk, ARRAY_SIZE(chunk));
+	if (x->framing != HEAD_CONTENT)
+		return send_pieces(x, &content, 1);
+	x->out += content.n;
+	session_send(x->client, content);
+	return 0;
+}
+
+static int mark_web_end(struct exchange *x)
+{
+	struct buf *frame = &exchange__worker(x)->path;
+	int r;
+
+	frame->n = 0;
+	r = call_web_frame(x, frame);
+	return r < 0 ? r : add_content(x, (struct str){ frame->p, frame->n });
+}
+
+/* Marks the end of the body for the client. */
+int exchange__mark_end(struct exchange *x)
+{
+	int r = x->web && x->trailers.n ? mark_web_end(x) : 0;
+
+	if (r < 0)
+		return r;
+	if (x->framing == HEAD_CONTENT)
+		return session_finish(x->client);
+	if (x->framing == HEAD_CHUNKED)
+		send_pieces(x, &STR("0\r\n\r\n"), 1);
+	return 0;
+}
+
 /* The rest of an answer, and its head if it was just parsed. */
-static ssize_t pull_body(struct exchange *x, struct str head, const char *p, size_t n)
+static ssize_t pull_body(struct exchange *x, bool fresh, struct str head, const char *p, size_t n)
 {
 	size_t used = 0;
 	int r = pass(x, head, p, n, &used);
 
+	if (r == 0 && x->down.done)
+		r = exchange__mark_end(x);
 	if (r == -EBADMSG)
 		return spoil(x);
 	if (r < 0) {
@@ -197,10 +323,8 @@ static ssize_t pull_body(struct exchange *x, struct str head, const char *p, siz
 		return -1;
 	}
 	if (x->down.done) {
-		if (head.n) /* all of it came at once */
+		if (fresh) /* all of it came at once */
 			x->ended = x->first;
-		if (x->framing == HEAD_CHUNKED)
-			send_pieces(x, &STR("0\r\n\r\n"), 1);
 		complete(x, used < n);
 		return -1;
 	}
@@ -208,10 +332,29 @@ static ssize_t pull_body(struct exchange *x, struct str head, const char *p, siz
 	return (ssize_t)used;
 }
 
+/* A success without a switch of protocols would look like one to an extended CONNECT. */
+static bool seems_accepted(const struct exchange *x, unsigned status)
+{
+	return x->client->is_stream && x->upgrade && status < 300;
+}
+
+/* By HTTP/1 the head is sent together with what has come of the body. */
+static int send_head(struct exchange *x, const struct http_head *h, struct str *ret_text)
+{
+	const struct buf *out = &exchange__worker(x)->out;
+
+	if (x->framing == HEAD_CONTENT)
+		return send_fields(x, h);
+	write_answer(x, h);
+	*ret_text = (struct str){ out->p, out->n };
+	return 0;
+}
+
 ssize_t exchange_pull(struct exchange *x, const char *p, size_t n)
 {
 	struct worker *w = exchange__worker(x);
 	struct str head = { 0 };
+	bool fresh = false;
 	size_t used = 0;
 	ssize_t more;
 
@@ -229,16 +372,20 @@ ssize_t exchange_pull(struct exchange *x, const char *p, size_t n)
 				return spoil(x);
 			continue;
 		}
-		if (exchange__retry_status(x, w->head.status))
+		if (exchange__retry_status(x))
 			return -1;
+		if (seems_accepted(x, w->head.status))
+			return spoil(x);
 		account_first(x);
 		choose_framing(x, &w->head);
-		write_answer(x, &w->head);
-		x->answering = true;
-		head = (struct str){ w->out.p, w->out.n };
+		x->answering = fresh = true;
+		if (send_head(x, &w->head, &head) < 0) {
+			exchange_drop(x);
+			return -1;
+		}
 	}
 	more = x->tunnel ? pull_tunnel(x, p + used, n - used)
-			 : pull_body(x, head, p + used, n - used);
+			 : pull_body(x, fresh, head, p + used, n - used);
 	return more < 0 ? more : (ssize_t)used + more;
 }
 
@@ -257,20 +404,44 @@ static bool is_idempotent(const struct exchange *x)
 /* A server may end a kept connection at the moment when a request is sent on it. */
 static bool was_stale(const struct exchange *x)
 {
-	return x->link->served && !x->link->in && x->repeatable && is_idempotent(x);
+	return x->link->served && !x->link->in && x->repeatable &&
+	       (x->link->unseen || is_idempotent(x));
+}
+
+/* The server has not seen the try, which does not count. */
+static void begin_again(struct exchange *x, bool fresh)
+{
+	x->counted = true;
+	exchange__drop_link(x);
+	x->tries--;
+	x->cut = x->full_up = false;
+	exchange__try_server(x, fresh);
+}
+
+void exchange_again(struct exchange *x)
+{
+	begin_again(x, false);
+}
+
+/* Our side of a tunnel. */
+static void end_side(struct client *c)
+{
+	if (c->is_stream)
+		session_finish(c);
+	else
+		stream_shutdown(&c->stream);
 }
 
 void exchange_lost(struct exchange *x, int error)
 {
 	if (x->tunnel && error == 0 && !x->client->ended) {
 		x->server_ended = true;
-		stream_shutdown(&x->client->stream);
+		end_side(x->client);
 		exchange_steer(x);
 	} else if (x->tunnel && error == 0) {
 		exchange__end_tunnel(x);
 	} else if (x->answering && error == 0 && http_body_eof(&x->down)) {
-		if (x->framing == HEAD_CHUNKED)
-			send_pieces(x, &STR("0\r\n\r\n"), 1);
+		exchange__mark_end(x);
 		complete(x, true);
 	} else if (x->answering && !x->tunnel) {
 		exchange__fail(x, L7_BROKEN);
@@ -278,13 +449,8 @@ void exchange_lost(struct exchange *x, int error)
 		account_failure(x, STATS_BROKEN, "server-broken");
 		exchange_drop(x);
 	} else if (was_stale(x)) {
-		x->counted = true; /* not as a try */
-		exchange__drop_link(x);
-		x->tries--; /* the server has not seen it */
-		x->cut = x->full_up = false;
-		exchange__try_server(x, true);
+		begin_again(x, true);
 	} else {
-		exchange__fail(x, x->link->stream.failed_in == STREAM_CONNECTING ? L7_NOT_REACHED
-										 : L7_BROKEN);
+		exchange__fail(x, link_ending(x->link));
 	}
 }

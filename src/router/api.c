@@ -224,7 +224,9 @@ static const struct http_route routes[] = {
 	{ HTTP_GET, "/routes", api__on_routes },
 	{ HTTP_GET, "/pools", api__on_pools },
 	{ HTTP_GET, "/config", api__on_config },
+	{ HTTP_GET, "/listeners", api__on_listeners },
 	{ HTTP_GET, "/metrics", on_metrics },
+	{ HTTP_GET, "/generation", api__on_current },
 	{ HTTP_GET, "/generations", api__on_generations },
 	{ HTTP_GET, "/generations/*", api__on_generation },
 };
@@ -277,6 +279,7 @@ int api_new(const struct api_config *from, struct api **ret)
 	int r;
 
 	a->config = *from;
+	a->instance = (uint64_t)loop_realtime();
 	a->is_unix = *from->at == '/' || *from->at == '@';
 	r = access_new(&from->access, &a->access);
 	if (r < 0) {

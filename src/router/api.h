@@ -8,7 +8,7 @@
  *	POST /rollback        applies an earlier generation again
  *	POST /rollout/promote, /rollout/abort
  *	GET  /routes, /pools, /config
- *	GET  /rollout, /connections
+ *	GET  /rollout, /connections, /generation
  *	GET  /generations, /generations/N/config, /generations/N/diff
  *	GET  /healthz, /readyz, /metrics (lib/admin)
  *

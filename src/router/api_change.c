@@ -2,8 +2,10 @@
 /* What the admin API does to the configuration. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/who.h"
 #include "lib/json/cursor.h"
 #include "lib/log/log.h"
 #include "src/router/api_private.h"
@@ -14,25 +16,31 @@
 /* Where a change came from. */
 struct origin {
 	char peer[ENDPOINT_STRLEN];
+	struct who who;
 	struct history_origin history;
 };
 
 static const struct history_origin *origin_of(struct origin *o, const struct http_request *request,
 					      enum history_source source)
 {
-	*o = (struct origin){ .history = { source, o->peer } };
+	*o = (struct origin){ .history = { source, o->peer, &o->who } };
+	o->who = who_judge(&(struct who_evidence){ .certificate = request->peer_name,
+						   .peer = request->peer.addr });
 	if (addr_is_set(&request->peer.addr))
 		endpoint_format(&request->peer, o->peer);
 	return &o->history;
 }
 
 /* Takes the arena of errors. */
-static void reply_mistakes(struct api *a, struct http_exchange *x, const struct errs *errors,
+static void reply_mistakes(struct api *a, struct http_exchange *x,
+			   const struct http_request *request, const struct errs *errors,
 			   const struct l7_doc *doc)
 {
 	_cleanup_(buf_free) struct buf body = { 0 };
+	struct str which;
+	bool all = api__parameter(request, "errors", &which) && str_eq(which, STR("all"));
 
-	router_json_error(errors, doc, &body);
+	router_json_error(errors, doc, all, &body);
 	api__reply(a, x, 400, &body);
 	log_warn("update-refused", LOG_U("errors", errors->n + errors->dropped),
 		 LOG_S("error", errors->items[0].text));
@@ -49,7 +57,7 @@ static void reply_failure(struct api *a, struct http_exchange *x, int error, str
 	} rows[] = {
 		{ -ESHUTDOWN, 503, "ShuttingDown" }, { -EAGAIN, 503, "UpgradeRunning" },
 		{ -EBUSY, 409, "RolloutUnderWay" },  { -EXDEV, 409, "RolloutListeners" },
-		{ -ENOENT, 409, "NoGeneration" },
+		{ -ENOENT, 409, "NoGeneration" },    { -EINVAL, 400, "InvalidTls" },
 	};
 	const char *code = "ListenFailed";
 	unsigned status = 409;
@@ -64,25 +72,75 @@ static void reply_failure(struct api *a, struct http_exchange *x, int error, str
 	api__refuse(x, status, code, (struct str){ why->p, why->n });
 }
 
+/* ---- who was first ---- */
+
+bool api__may_change(struct api *a, struct http_exchange *x, const struct http_request *request)
+{
+	_cleanup_(buf_free) struct buf why = { 0 };
+	uint64_t expected = api__generation(a);
+	struct str tag;
+
+	if (!api__number_parameter(x, request, "generation", UINT64_MAX, &expected))
+		return false;
+	if (api__parameter(request, "tag", &tag) && tag.n > API_TAG_MAX) {
+		buf_printf(&why, "tag must have at most %d bytes", API_TAG_MAX);
+		api__refuse(x, 400, "InvalidValue", (struct str){ why.p, why.n });
+		return false;
+	}
+	if (expected == api__generation(a))
+		return true;
+	buf_printf(&why, "generation %" PRIu64 " is in force, not %" PRIu64, api__generation(a),
+		   expected);
+	api__refuse(x, 409, "OtherGeneration", (struct str){ why.p, why.n });
+	return false;
+}
+
+void api__tag(struct api *a, const struct http_request *request)
+{
+	struct str tag;
+
+	if (!api__parameter(request, "tag", &tag))
+		return;
+	memcpy(a->tag, tag.p, tag.n);
+	a->tag[tag.n] = '\0';
+	a->tagged = api__generation(a);
+}
+
+void api__on_current(struct http_exchange *x, const struct http_request *request, void *user)
+{
+	_cleanup_(buf_free) struct buf body = { 0 };
+	struct api *a = user;
+
+	buf_addc(&body, '{');
+	api__number(&body, "generation", api__generation(a));
+	if (a->tagged && a->tagged == api__generation(a))
+		api__text(&body, "tag", str_of(a->tag));
+	api__key(&body, "instance");
+	buf_printf(&body, "\"%" PRIx64 "\"}", a->instance);
+	api__reply(a, x, 200, &body);
+}
+
 /* ---- the whole configuration ---- */
 
 /*
  * The settings of a body; NULL, after the answer, if it has mistakes. Warnings are appended to
- * ret_warnings, as a member of an object.
+ * ret_warnings, as a member of an object. *ret_listeners: it has a list of listeners, maybe empty.
  */
-static struct settings *parse(struct api *a, struct http_exchange *x, struct str bytes,
-			      struct buf *ret_warnings)
+static struct settings *parse(struct api *a, struct http_exchange *x,
+			      const struct http_request *request, struct buf *ret_warnings,
+			      bool *ret_listeners)
 {
 	struct arena *arena = arena_new();
 	struct errs errors = { .arena = arena }, warnings = { .arena = arena };
 	_cleanup_(settings_doc_free) struct settings_doc doc = { 0 };
 	struct settings *s;
 
-	if (settings_parse(bytes, ROUTER_JSON, &doc, &errors, &warnings, &s) == CONFIG_OK) {
+	if (settings_parse(request->body, ROUTER_JSON, &doc, &errors, &warnings, &s) == CONFIG_OK) {
 		router_json_warnings(&warnings, &doc.doc, ret_warnings);
+		*ret_listeners = doc.doc.listeners;
 		return s;
 	}
-	reply_mistakes(a, x, &errors, &doc.doc);
+	reply_mistakes(a, x, request, &errors, &doc.doc);
 	return NULL;
 }
 
@@ -100,14 +158,22 @@ static void end_answer(struct api *a, struct http_exchange *x, struct buf *body,
 
 void api__on_check(struct http_exchange *x, const struct http_request *request, void *user)
 {
-	_cleanup_(buf_free) struct buf body = { 0 }, warnings = { 0 };
-	struct settings *s = parse(user, x, request->body, &warnings);
+	struct api *a = user;
+	_cleanup_(buf_free) struct buf body = { 0 }, warnings = { 0 }, why = { 0 };
+	bool listeners;
+	struct settings *s = parse(a, x, request, &warnings, &listeners);
+	int r;
 
 	if (!s)
 		return;
+	r = router_check(a->config.router, &s->config, &why);
 	settings_release(s);
+	if (r < 0) {
+		reply_failure(a, x, r, &why);
+		return;
+	}
 	buf_adds(&body, "{\"status\":\"ok\"");
-	end_answer(user, x, &body, &warnings);
+	end_answer(a, x, &body, &warnings);
 }
 
 /* rollout: only a part of the requests uses it. */
@@ -154,26 +220,35 @@ void api__on_update(struct http_exchange *x, const struct http_request *request,
 {
 	struct api *a = user;
 	_cleanup_(buf_free) struct buf why = { 0 }, warnings = { 0 };
-	struct settings *s = parse(a, x, request->body, &warnings);
+	struct settings *s;
 	struct origin origin;
 	struct str share;
+	bool listeners;
 	int r;
 
+	if (!api__may_change(a, x, request))
+		return;
+	s = parse(a, x, request, &warnings, &listeners);
 	if (!s) {
 		a->config.metrics->refused[METRICS_API]++;
 		return;
 	}
-	settings_keep_listeners(s, api__config(a));
-	settings_listen(s, &a->config.listen);
+	settings_keep_clients(s, api__config(a));
+	if (!listeners) {
+		settings_keep_listeners(s, api__config(a));
+		settings_listen(s, &a->config.listen);
+	}
 	if (api__parameter(request, "rollout", &share)) {
 		roll_out(a, x, request, s, &warnings);
 		return;
 	}
 	r = router_apply(a->config.router, s, origin_of(&origin, request, HISTORY_API), &why);
-	if (r < 0)
+	if (r < 0) {
 		reply_failure(a, x, r, &why);
-	else
-		confirm(a, x, router_current(a->config.router), NULL, &warnings);
+		return;
+	}
+	api__tag(a, request);
+	confirm(a, x, router_current(a->config.router), NULL, &warnings);
 }
 
 /* ---- the servers of one pool ---- */
@@ -189,17 +264,18 @@ static int read_name(struct str path, struct buf *name)
 	return api__decode((struct str){ path.p + start.n, n - end.n }, name);
 }
 
-/* The number of servers before the pool; 0 if there is no such pool. */
-static uint32_t servers_before(const struct l7_config *c, const char *pool)
+/* Numbers of its servers begin after those of the pools before it. It may not exist. */
+static struct settings_pool pool_of(const struct l7_config *c, const char *name)
 {
-	size_t n = 0;
+	struct settings_pool p = { .name = name };
 
 	for (size_t i = 0; i < c->n_pools; i++) {
-		if (strcmp(c->pools[i].name, pool) == 0)
-			return (uint32_t)n;
-		n += c->pools[i].n_servers;
+		p.tls = c->pools[i].tls.given;
+		if (strcmp(c->pools[i].name, name) == 0)
+			return p;
+		p.first += (uint32_t)c->pools[i].n_servers;
 	}
-	return 0;
+	return (struct settings_pool){ .name = name };
 }
 
 static void confirm_servers(struct api *a, struct http_exchange *x, struct buf *name, size_t n)
@@ -225,6 +301,7 @@ void api__on_servers(struct http_exchange *x, const struct http_request *request
 	_cleanup_(buf_free) struct buf name = { 0 }, why = { 0 };
 	struct origin origin;
 	_cleanup_(settings_doc_free) struct settings_doc doc = { 0 };
+	struct settings_pool pool;
 	struct settings *s;
 	size_t n;
 	int r;
@@ -233,23 +310,26 @@ void api__on_servers(struct http_exchange *x, const struct http_request *request
 		api__unknown_path(x);
 		return;
 	}
+	if (!api__may_change(a, x, request))
+		return;
 	errors.arena = arena_new();
-	if (settings_parse_servers(request->body, buf_cstr(&name),
-				   servers_before(api__config(a), buf_cstr(&name)), &doc, &errors,
-				   &s) != CONFIG_OK) {
+	pool = pool_of(api__config(a), buf_cstr(&name));
+	if (settings_parse_servers(request->body, &pool, &doc, &errors, &s) != CONFIG_OK) {
 		a->config.metrics->refused[METRICS_API]++;
-		reply_mistakes(a, x, &errors, &doc.doc);
+		reply_mistakes(a, x, request, &errors, &doc.doc);
 		return;
 	}
 	n = s->config.pools[0].n_servers;
 	r = router_set_servers(a->config.router, s, origin_of(&origin, request, HISTORY_ENDPOINTS),
 			       &why);
-	if (r == -ENOENT)
+	if (r == -ENOENT) {
 		api__refuse(x, 404, "UnknownPool", (struct str){ why.p, why.n });
-	else if (r < 0)
+	} else if (r < 0) {
 		reply_failure(a, x, r, &why);
-	else
+	} else {
+		api__tag(a, request);
 		confirm_servers(a, x, &name, n);
+	}
 }
 
 /* ---- back ---- */

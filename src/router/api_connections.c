@@ -69,7 +69,7 @@ static size_t add_lines(struct buf *out, const char *key, struct lines *lines, s
 
 static void write_answer(struct buf *out, const struct inquiry *q, size_t max)
 {
-	struct lines clients = { 0 }, links = { 0 };
+	struct lines clients = { 0 }, links = { 0 }, sessions = { 0 };
 	size_t n;
 
 	for (unsigned i = 0; i < q->n; i++) {
@@ -77,17 +77,21 @@ static void write_answer(struct buf *out, const struct inquiry *q, size_t max)
 
 		collect(&clients, &p->clients, p->text.p);
 		collect(&links, &p->links, p->text.p);
+		collect(&sessions, &p->sessions, p->text.p);
 	}
 	buf_addc(out, '{');
-	/* both lists get half of what an answer may have, less what follows */
-	n = add_lines(out, "clients", &clients, q->limit, max / 2);
+	/* each list gets a third of what an answer may have, less what follows */
+	n = add_lines(out, "clients", &clients, q->limit, max / 3);
+	n += add_lines(out, "sessions", &sessions, q->limit, max / 3 * 2);
 	n += add_lines(out, "servers", &links, q->limit, max - 200);
 	api__number(out, "clients_total", clients.total);
+	api__number(out, "sessions_total", sessions.total);
 	api__number(out, "servers_total", links.total);
-	api__flag(out, "truncated", n < clients.n + links.n || n < clients.total + links.total);
+	api__flag(out, "truncated", n < clients.total + sessions.total + links.total);
 	buf_addc(out, '}');
 	vec_free(&clients);
 	vec_free(&links);
+	vec_free(&sessions);
 }
 
 static void on_done(struct inquiry *q, void *user)

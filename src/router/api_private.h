@@ -8,11 +8,17 @@
 #include "src/router/access.h"
 #include "src/router/api.h"
 
+#define API_TAG_MAX 64 /* bytes */
+
 struct api {
 	struct api_config config;
 	struct http_server *server;
 	struct access *access;
 	bool is_unix;
+	uint64_t instance; /* of this process, different for each */
+	/* What the client that made a generation calls it. */
+	char tag[API_TAG_MAX + 1];
+	uint64_t tagged; /* the generation that has the tag; 0: none */
 };
 
 /* ---- answers ---- */
@@ -43,6 +49,14 @@ int api__decode(struct str text, struct buf *out);
 bool api__read_rollout(struct http_exchange *x, const struct http_request *request,
 		       struct rollout_config *ret);
 
+/*
+ * Whether a change may be made: the generation that its parameter "generation" names is in force,
+ * and its tag is not too long. False after the answer.
+ */
+bool api__may_change(struct api *a, struct http_exchange *x, const struct http_request *request);
+/* The change was made: the generation in force has the tag of the request, if there is one. */
+void api__tag(struct api *a, const struct http_request *request);
+
 /* ---- the state ---- */
 
 /* An empty one before the first. */
@@ -53,7 +67,9 @@ uint64_t api__generation(const struct api *a);
 
 void api__on_routes(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_pools(struct http_exchange *x, const struct http_request *request, void *user);
+void api__on_current(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_config(struct http_exchange *x, const struct http_request *request, void *user);
+void api__on_listeners(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_generations(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_generation(struct http_exchange *x, const struct http_request *request, void *user);
 void api__on_update(struct http_exchange *x, const struct http_request *request, void *user);

@@ -142,6 +142,7 @@ static void add_changes(struct buf *out, const struct l7_change *changes)
 {
 	static const char *const keys[ROUTER_ENTRIES] = { [ROUTER_LISTENERS] = "listeners",
 							  [ROUTER_ROUTES] = "routes",
+							  [ROUTER_STREAMS] = "streams",
 							  [ROUTER_POOLS] = "pools",
 							  [ROUTER_REST] = "document" };
 
@@ -165,6 +166,8 @@ static void add_record(struct buf *out, const struct api *a, const struct histor
 	api__text(out, "time", str_of(time_format(r->at, at)));
 	api__text(out, "source", str_of(history_source_name(r->source)));
 	api__text(out, "peer", str_of(r->peer));
+	if (*r->operator)
+		api__text(out, "operator", str_of(r->operator));
 	api__flag(out, "in_force", r->number == api__generation(a));
 	api__flag(out, "held", router_holds(a->config.router, r->number));
 	if (r->before)
@@ -276,6 +279,7 @@ static void show_diff(struct api *a, struct http_exchange *x, struct history_rec
 {
 	static const char *const titles[ROUTER_ENTRIES] = { [ROUTER_LISTENERS] = "listeners",
 							    [ROUTER_ROUTES] = "routes",
+							    [ROUTER_STREAMS] = "streams",
 							    [ROUTER_POOLS] = "pools",
 							    [ROUTER_REST] = "document" };
 	static const struct l7_config none;

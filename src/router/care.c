@@ -237,6 +237,7 @@ void care_remember(struct server *s, bool down, const struct addr *list, size_t 
 
 static void visit(struct care *care, struct server *s, const struct generation_pool *pool)
 {
+	const struct probing_tls tls = { pool->secure, s->host };
 	struct charge *c = s->charge ?: charge_new(care, s);
 	/* generations that differ in the servers of another pool share this one */
 	bool same = c->pool && c->pool->servers == pool->servers;
@@ -247,7 +248,7 @@ static void visit(struct care *care, struct server *s, const struct generation_p
 	c->pool = pool;
 	if (same)
 		return;
-	if (probing_set(&c->probing, &pool->config->probe))
+	if (probing_set(&c->probing, &pool->config->probe, s->tls ? &tls : NULL))
 		set_flag(s, SERVER_DOWN, false);
 	if (!pool->config->ejection.failures)
 		end_ejection(c);

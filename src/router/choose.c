@@ -9,6 +9,7 @@
 #include "core/l7/key.h"
 #include "core/l7/spread.h"
 #include "src/router/internal.h"
+#include "src/router/relay.h"
 
 static const struct l7_rule *rule_of(const struct exchange *x)
 {
@@ -124,6 +125,9 @@ enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_
 	if (!l7_config_allows(&g->config, r->host))
 		return CHOICE_ANSWER;
 	listener = generation_listener(g, rules, r->host);
+	x->why = "misdirected";
+	if (listener && secure_is_misdirected(x->client, x->era, listener))
+		return CHOICE_ANSWER;
 	*ret_status = 404;
 	x->why = "no-route";
 	if (!listener)
@@ -151,19 +155,22 @@ enum choice choose_rule(struct exchange *x, struct l7_request *r, unsigned *ret_
 struct fleet {
 	struct worker *worker;
 	const struct generation_pool *pool;
-	const struct exchange *x; /* NULL: a copy */
+	const uint16_t *servers; /* that were tried before: the latest ROUTER__TRIED */
+	unsigned tries;
+	const struct server *tried; /* without an exchange: avoided if there is another one */
+	const uint64_t *hash;	    /* for L7_MAGLEV; NULL: it has no key */
 	uint32_t *turn;
 	unsigned limit; /* of connections to a server; 0: none */
 	bool fresh;	/* a kept link is of no use */
 	bool full;	/* a server was passed over because of the limit */
 };
 
-static bool was_tried(const struct exchange *x, size_t server)
+static bool was_tried(const struct fleet *f, size_t server)
 {
-	unsigned n = x->tries < ROUTER__TRIED ? x->tries : ROUTER__TRIED;
+	unsigned n = f->tries < ROUTER__TRIED ? f->tries : ROUTER__TRIED;
 
 	for (unsigned i = 0; i < n; i++)
-		if (x->tried[i] == server)
+		if (f->servers[i] == server)
 			return true;
 	return false;
 }
@@ -181,7 +188,7 @@ static bool takes(const struct fleet *f, const struct server *s)
 /* Whether a request can have a connection to it. */
 static bool has_room(struct fleet *f, const struct server *s)
 {
-	if (!f->limit || (!f->fresh && worker_slot(f->worker, s)->n_kept) ||
+	if (!f->limit || (!f->fresh && link_is_spare(worker_slot(f->worker, s))) ||
 	    seats_has_room(s->seats, f->limit))
 		return true;
 	f->full = true;
@@ -196,7 +203,7 @@ static enum l7_fitness fitness(size_t i, void *user)
 
 	if (flags & (SERVER_DOWN | SERVER_NOWHERE) || !has_room(f, s))
 		return L7_UNFIT;
-	if (f->x && f->x->tries && was_tried(f->x, i))
+	if (was_tried(f, i) || s == f->tried)
 		return L7_TRIED;
 	if (flags & SERVER_EJECTED)
 		return L7_EJECTED;
@@ -214,13 +221,12 @@ static size_t balance(struct fleet *fleet)
 {
 	const struct generation_pool *pool = fleet->pool;
 	const struct l7_fleet f = { fitness, active, fleet };
-	const struct exchange *x = fleet->x;
 
 	switch (pool->config->balance) {
 	case L7_MAGLEV:
-		return x && x->hashed ? l7_spread_find(pool->table->slots, pool->table->size,
-						       &pool->schedule, &f, x->hash)
-				      : l7_balance_turn(&pool->schedule, &f, fleet->turn);
+		return fleet->hash ? l7_spread_find(pool->table->slots, pool->table->size,
+						    &pool->schedule, &f, *fleet->hash)
+				   : l7_balance_turn(&pool->schedule, &f, fleet->turn);
 	case L7_ROUND_ROBIN:
 		return l7_balance_turn(&pool->schedule, &f, fleet->turn);
 	case L7_LEAST_REQUEST:
@@ -236,7 +242,7 @@ static bool is_last_resort(const struct fleet *f, size_t i)
 {
 	unsigned flags = atomic_load_explicit(&f->pool->servers[i]->flags, memory_order_relaxed);
 
-	return flags & SERVER_EJECTED || was_tried(f->x, i);
+	return flags & SERVER_EJECTED || was_tried(f, i);
 }
 
 struct server *choose_server(struct exchange *x, bool fresh, bool *ret_full)
@@ -244,7 +250,9 @@ struct server *choose_server(struct exchange *x, bool fresh, bool *ret_full)
 	const struct generation_pool *pool = &x->era->generation->pools[x->backend->pool];
 	struct fleet fleet = { .worker = x->client->worker,
 			       .pool = pool,
-			       .x = x,
+			       .servers = x->tried,
+			       .tries = x->tries,
+			       .hash = x->hashed ? &x->hash : NULL,
 			       .turn = &x->era->turns[x->backend->pool],
 			       .limit = pool->config->limits.connections,
 			       .fresh = fresh };
@@ -261,12 +269,48 @@ struct server *choose_server(struct exchange *x, bool fresh, bool *ret_full)
 	return pool->servers[i];
 }
 
+struct server *choose_relay(struct relay *r, bool *ret_full)
+{
+	const struct generation_pool *pool = &r->era->generation->pools[r->backend->pool];
+	struct fleet fleet = { .worker = r->client->worker,
+			       .pool = pool,
+			       .servers = r->tried,
+			       .tries = r->tries,
+			       .hash = &r->hash,
+			       .turn = &r->era->turns[r->backend->pool],
+			       .limit = pool->config->limits.connections,
+			       .fresh = true };
+	size_t i = balance(&fleet);
+
+	*ret_full = fleet.full;
+	if (i == L7_NONE || (fleet.full && is_last_resort(&fleet, i)))
+		return NULL;
+	r->tried[r->tries % ROUTER__TRIED] = (uint16_t)i;
+	return pool->servers[i];
+}
+
 struct server *choose_any(struct worker *w, struct era *era, const struct generation_pool *pool)
 {
 	struct fleet fleet = { .worker = w,
 			       .pool = pool,
 			       .turn = &era->turns[pool - era->generation->pools],
 			       .limit = pool->config->limits.connections };
+	size_t i = balance(&fleet);
+
+	return i == L7_NONE ? NULL : pool->servers[i];
+}
+
+struct server *choose_for(struct worker *w, struct era *era, const struct generation_pool *pool,
+			  const struct addr *source, const struct server *tried)
+{
+	uint64_t hash = l7_key_hash_source(source);
+	struct fleet fleet = { .worker = w,
+			       .pool = pool,
+			       .tried = tried,
+			       .hash = &hash,
+			       .turn = &era->turns[pool - era->generation->pools],
+			       .limit = pool->config->limits.connections,
+			       .fresh = true };
 	size_t i = balance(&fleet);
 
 	return i == L7_NONE ? NULL : pool->servers[i];

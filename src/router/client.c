@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,11 +18,14 @@
 #include "base/units.h"
 #include "lib/http/server.h"
 #include "lib/stream/proxy.h"
+#include "lib/tls/tls.h"
 #include "src/router/internal.h"
 
+#define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 #define LINGER_TIME (1 * NSEC_PER_SEC)
 #define FLUSH_TIME (3600 * NSEC_PER_SEC) /* with a least rate, which ends slow clients before */
 #define DRAIN_IDLE 1.	/* s that a connection without a request stays open in a drain */
+#define OWN_FIELDS 40	/* fields of an answer of the router */
 #define REFUSED_MAX 256 /* connections that wait for the end of their refusal; others get none */
 
 void client_free(struct client *c)
@@ -29,7 +33,12 @@ void client_free(struct client *c)
 	struct worker *w = c->worker;
 	struct port *port = c->port;
 
+	if (c->is_stream) {
+		session_drop(c);
+		return;
+	}
 	buffers_give(&w->buffers, c->in);
+	free(c->hello);
 	stream_end(&c->stream);
 	if (c->refused)
 		w->n_refused--;
@@ -43,10 +52,20 @@ void client_free(struct client *c)
 	worker_look(w);
 }
 
+/* Before its first request: a PROXY header or a handshake is under way. */
+static bool is_arriving(const struct client *c)
+{
+	return c->stream.state == STREAM_PROXY || c->stream.state == STREAM_SECURING;
+}
+
 void client_drain(struct client *c)
 {
+	if (c->relay) /* what has begun goes on */
+		return;
 	c->last = true; /* the answer says so, if it is not too late */
-	if (c->stream.state == STREAM_PROXY)
+	if (c->session)
+		session_drain(c);
+	else if (is_arriving(c))
 		client_free(c);
 	else if (!c->x && !c->in && !c->closing)
 		client_end(c);
@@ -58,6 +77,10 @@ void client_end(struct client *c)
 	const struct worker_limits *limits = &c->worker->config.limits;
 	int64_t flush = worker_clients(c->worker)->rate ? FLUSH_TIME : limits->stall_time;
 
+	if (c->is_stream) {
+		session_rest(c);
+		return;
+	}
 	buffers_give(&c->worker->buffers, c->in);
 	c->in = NULL;
 	c->closing = true;
@@ -80,31 +103,67 @@ static void sweep_closing(struct client *c)
  */
 void client_leave(struct client *c)
 {
-	if (c->leaves && !stream_unsent(&c->stream) && (!c->in || c->in->at == c->in->n))
-		client_free(c);
-	else
+	if (!c->leaves || c->is_stream || stream_unsent(&c->stream) ||
+	    (c->in && c->in->at < c->in->n)) {
 		client_end(c);
+		return;
+	}
+	if (c->stream.tls)
+		tls_end(c->stream.tls); /* says that nothing was cut off */
+	client_free(c);
 }
 
 /* ---- answers of the router itself ---- */
+
+/* By HTTP/2: fields and content. */
+static ssize_t answer_stream(struct client *c, const struct client_answer *a)
+{
+	const char *text = a->text ?: http_status_reason(a->status);
+	bool empty = a->status == 204 || a->bare;
+	char status[4], length[24];
+	struct field fields[OWN_FIELDS] = { { STR(":status"), { status, 3 } } };
+	size_t n = 1;
+	ssize_t r;
+
+	snprintf(status, sizeof(status), "%u", a->status);
+	snprintf(length, sizeof(length), "%zu", strlen(text) + 1);
+	n += head_split(a->lines, fields + n, OWN_FIELDS - 3);
+	if (!empty) {
+		fields[n++] = (struct field){ STR("content-type"), STR("text/plain") };
+		fields[n++] = (struct field){ STR("content-length"), str_of(length) };
+	}
+	r = session_respond(c, fields, n, empty || a->head);
+	if (r < 0 || empty || a->head)
+		return r;
+	session_send(c, str_of(text));
+	session_send(c, STR("\n"));
+	session_finish(c);
+	return r + (ssize_t)strlen(text) + 1;
+}
 
 ssize_t client_answer(struct client *c, const struct client_answer *a)
 {
 	struct buf *out = &c->worker->out;
 	const char *reason = http_status_reason(a->status), *text = a->text ?: reason;
-	bool empty = a->status == 204;
+	bool empty = a->status == 204 || a->bare;
 	int r;
 
+	count(&c->worker->counters.answers[a->status / 100 - 1], 1);
+	if (c->is_stream)
+		return answer_stream(c, a);
 	out->n = 0;
 	buf_printf(out, "HTTP/1.1 %u %s\r\n", a->status, reason);
 	buf_add(out, a->lines.p, a->lines.n);
-	if (!empty)
+	if (a->bare)
+		buf_add_lit(out, "content-length: 0\r\n");
+	else if (!empty)
 		buf_printf(out, "content-type: text/plain\r\ncontent-length: %zu\r\n",
 			   strlen(text) + 1);
 	buf_adds(out, a->keep ? "\r\n" : "connection: close\r\n\r\n");
 	if (!empty && !a->head)
 		buf_printf(out, "%s\n", text);
-	count(&c->worker->counters.answers[a->status / 100 - 1], 1);
+	if (!a->keep)
+		stream_is_last(&c->stream);
 	r = stream_send(&c->stream, out->p, out->n);
 	return r < 0 ? r : (ssize_t)out->n;
 }
@@ -138,7 +197,7 @@ static void client_read_on(struct client *c)
 	stream_wake(&c->stream); /* most clients have sent their request by now */
 }
 
-static void take_head(struct client *c, size_t n)
+void client_take_head(struct client *c, size_t n)
 {
 	const struct l7_clients *limits = worker_clients(c->worker);
 
@@ -150,6 +209,35 @@ static void take_head(struct client *c, size_t n)
 		exchange_begin(c, n);
 }
 
+/* The listeners of an address agree on what comes before a request. NULL: it has gone. */
+static const struct l7_listener *listener_of(const struct port *port)
+{
+	const struct generation *g = port->worker->era->generation;
+
+	return port->rules ? g->listeners[port->rules->listeners[0]].config : NULL;
+}
+
+static bool speaks_h2(const struct port *port)
+{
+	const struct l7_listener *l = listener_of(port);
+
+	return l && l->http2;
+}
+
+/*
+ * Whether the connection begins as one of HTTP/2 (RFC 9113, 3.4), which a client may know that the
+ * router speaks. It is asked when the parser has refused the first line: so HTTP/1 pays nothing.
+ */
+static bool may_be_preface(const struct client *c)
+{
+	size_t n = c->in->n - c->in->at;
+
+	if (c->requests || c->stream.tls || !speaks_h2(c->port))
+		return false;
+	n = n < sizeof(PREFACE) - 1 ? n : sizeof(PREFACE) - 1;
+	return memcmp(c->in->p + c->in->at, PREFACE, n) == 0;
+}
+
 /* Looks for a request among the bytes that wait. */
 static void serve(struct client *c)
 {
@@ -159,7 +247,16 @@ static void serve(struct client *c)
 
 	c->scanned = (uint32_t)scanned;
 	if (r > 0) {
-		take_head(c, (size_t)r);
+		client_take_head(c, (size_t)r);
+		return;
+	}
+	if (r < 0 && may_be_preface(c)) {
+		if (in->n - in->at >= sizeof(PREFACE) - 1)
+			session_begin(c);
+		else if (c->ended)
+			client_end(c);
+		else
+			client_read_on(c);
 		return;
 	}
 	make_room(in);
@@ -187,6 +284,10 @@ static void serve_next(struct client *c)
 void client_next(struct client *c)
 {
 	c->x = NULL;
+	if (c->is_stream) {
+		session_rest(c);
+		return;
+	}
 	c->since = ev_now(c->worker->loop);
 	if (c->closing)
 		return;
@@ -239,6 +340,8 @@ static void read_some(struct client *c)
 	n = stream_read(&c->stream, in->p + in->n, BUFFER_SIZE - in->n);
 	if (n == -EAGAIN) {
 		put_back(c);
+		if (!c->x)
+			stream_want(&c->stream, STREAM_READ);
 		return;
 	}
 	if (n <= 0) {
@@ -262,7 +365,11 @@ static void on_ready(struct stream *s, unsigned what)
 {
 	struct client *c = container_of(s, struct client, stream);
 
-	if ((what & STREAM_WRITE) && c->x)
+	if (c->relay)
+		relay_ready(c->relay, what);
+	else if (c->hello && what & (STREAM_READ | STREAM_WAKE))
+		greeting_read(c);
+	else if ((what & STREAM_WRITE) && c->x)
 		exchange_resume(c->x);
 	else if (what & STREAM_WRITE)
 		client_next(c);
@@ -276,8 +383,12 @@ static void on_closed(struct stream *s, int error)
 
 	if (s->failed_in == STREAM_PROXY)
 		count(&c->worker->counters.refusals[REFUSAL_PROXY], 1);
+	if (s->failed_in == STREAM_SECURING && secure_failed(c, error))
+		return;
 	if (c->x)
 		exchange_drop(c->x);
+	else if (c->relay)
+		relay_drop(c->relay, "client-gone");
 	else
 		client_free(c);
 }
@@ -288,45 +399,48 @@ static void on_expired(struct stream *s)
 
 	if (c->x)
 		exchange_expired(c->x);
+	else if (c->relay)
+		relay_expired(c->relay);
 }
 
-/* It has sent no PROXY header, or may not send one. */
+/* It has sent no PROXY header, or may not send one; or its handshake takes too long. */
 static void give_up(struct client *c)
 {
-	count(&c->worker->counters.refusals[REFUSAL_PROXY], 1);
+	bool secures = c->stream.state == STREAM_SECURING;
+
+	count(&c->worker->counters.refusals[secures ? REFUSAL_TLS : REFUSAL_PROXY], 1);
 	client_free(c);
 }
 
 /* ---- time ---- */
 
 /* Whether the client has to send the rest of a request, or to take what is queued for it. */
-static bool is_awaited(const struct client *c)
+bool client_is_awaited(const struct client *c)
 {
 	if (c->x && c->x->tunnel)
 		return false;
-	return stream_unsent(&c->stream) || (c->x && exchange_awaits_client(c->x));
+	return client_unsent(c) || (c->x && exchange_awaits_client(c->x));
 }
 
 /*
  * Once per second: a client that is awaited owes the bytes of the least rate. It may owe as much as
  * that rate makes in the time of grace.
  */
-static bool is_too_slow(struct client *c)
+bool client_is_too_slow(struct client *c, unsigned rate)
 {
-	const struct l7_clients *limits = worker_clients(c->worker);
-	uint64_t moved = c->received + c->stream.sent;
-	bool awaited = is_awaited(c);
+	uint64_t moved = c->is_stream ? session_moved(c) : c->received + c->stream.sent;
+	bool awaited = client_is_awaited(c);
 
-	if (awaited && c->awaited && limits->rate) {
-		c->debt += (int64_t)limits->rate - (int64_t)(moved - c->seen);
+	if (awaited && c->awaited && rate) {
+		c->debt += (int64_t)rate - (int64_t)(moved - c->seen);
 		c->debt = c->debt < 0 ? 0 : c->debt;
 	}
 	c->awaited = awaited;
 	c->seen = moved;
-	return awaited && (double)c->debt > limits->rate * loop_seconds(limits->grace);
+	return awaited && (double)c->debt > rate * loop_seconds(worker_clients(c->worker)->grace);
 }
 
-static void end_slow(struct client *c)
+void client_end_slow(struct client *c)
 {
 	if (c->x) {
 		exchange_too_slow(c->x);
@@ -344,8 +458,7 @@ static bool is_silent(const struct client *c, ev_tstamp now)
 {
 	const struct worker *w = c->worker;
 	const struct worker_limits *limits = &w->config.limits;
-	bool proxy = c->stream.state == STREAM_PROXY;
-	int64_t limit = c->in || proxy ? limits->head_time : limits->idle_time;
+	int64_t limit = c->in || is_arriving(c) ? limits->head_time : limits->idle_time;
 
 	if (stream_unsent(&c->stream))
 		limit = worker_clients(w)->rate ? FLUSH_TIME : limits->stall_time;
@@ -356,8 +469,16 @@ static bool is_silent(const struct client *c, ev_tstamp now)
 
 void client_sweep(struct client *c, ev_tstamp now)
 {
-	if (is_too_slow(c)) {
-		end_slow(c);
+	if (c->session) {
+		session_sweep(c, now);
+		return;
+	}
+	if (c->relay) {
+		relay_sweep(c->relay, now);
+		return;
+	}
+	if (client_is_too_slow(c, worker_clients(c->worker)->rate)) {
+		client_end_slow(c);
 		return;
 	}
 	if (c->closing) {
@@ -368,12 +489,25 @@ void client_sweep(struct client *c, ev_tstamp now)
 		exchange_sweep(c->x, now);
 	else if (!is_silent(c, now))
 		return;
-	else if (c->stream.state == STREAM_PROXY)
+	else if (is_arriving(c))
 		give_up(c);
+	else if (c->hello)
+		greeting_late(c);
 	else if (c->in && !stream_unsent(&c->stream))
 		client_refuse(c, REFUSAL_HEAD_TIME);
 	else
 		client_end(c);
+}
+
+/* Whether a refusal can be written as an answer of HTTP. */
+static bool can_be_answered(struct client *c)
+{
+	const struct generation_listener *l;
+
+	if (!c->stream.tls)
+		return c->port->opening == OPENING_HTTP;
+	l = secure_listener(c, c->worker->era);
+	return l && l->config->protocol == L7_HTTP;
 }
 
 /* Counts the client again, by the address in its header. False: it got its refusal. */
@@ -382,6 +516,7 @@ static bool enter_again(struct client *c)
 	struct worker *w = c->worker;
 	const struct l7_clients *limits = worker_clients(w);
 	enum gate_verdict verdict;
+	enum refusal why;
 
 	gate_leave(w->config.gate, &c->counted);
 	c->counted = c->source.addr;
@@ -390,20 +525,42 @@ static bool enter_again(struct client *c)
 		return true;
 	c->refused = true;
 	w->n_refused++;
-	client_refuse(c, verdict == GATE_FULL ? REFUSAL_CONNECTIONS : REFUSAL_CONNECTIONS_EACH);
+	why = verdict == GATE_FULL ? REFUSAL_CONNECTIONS : REFUSAL_CONNECTIONS_EACH;
+	if (can_be_answered(c)) {
+		client_refuse(c, why);
+		return false;
+	}
+	count(&w->counters.refusals[why], 1);
+	stream_reset(&c->stream);
+	client_free(c);
 	return false;
 }
 
-/* The PROXY header has come: the limits are those of the client that it names. */
+/*
+ * The PROXY header has come, the handshake is done, or both. The limits are those of the client
+ * that the header names.
+ */
 static void on_opened(struct stream *s)
 {
 	struct client *c = container_of(s, struct client, stream);
 	const struct stream_proxy *header = stream_proxy_header(s);
 
-	stream_peer(s, &c->source);
-	c->from = c->source.addr;
-	c->secure = header && header->ssl.present && (header->ssl.client & STREAM_PROXY_OVER_TLS);
-	if (enter_again(c))
+	c->secure = s->tls ||
+		    (header && header->ssl.present && (header->ssl.client & STREAM_PROXY_OVER_TLS));
+	c->since = ev_now(c->worker->loop);
+	if (s->tls)
+		count(&c->worker->counters.handshakes[tls_resumed(s->tls)], 1);
+	if (c->proxied) {
+		stream_peer(s, &c->source);
+		c->from = c->source.addr;
+		if (!enter_again(c))
+			return;
+	}
+	if (s->tls ? greeting_secured(c) : greeting_begin(c))
+		return;
+	if (s->tls && str_eq(tls_protocol(s->tls), STR("h2")))
+		session_begin(c);
+	else
 		stream_want(s, STREAM_READ);
 }
 
@@ -411,23 +568,26 @@ static const struct stream_events events = {
 	.opened = on_opened, .ready = on_ready, .closed = on_closed, .expired = on_expired
 };
 
-/* The listeners of an address agree on it. */
 static const struct l7_listener *proxied_listener(const struct port *port)
 {
-	const struct generation *g = port->worker->era->generation;
-	const struct l7_listener *l =
-		port->rules ? g->listeners[port->rules->listeners[0]].config : NULL;
+	const struct l7_listener *l = listener_of(port);
 
 	return l && l->expect_proxy ? l : NULL;
 }
 
-/* A PROXY header is required; with a list of trusted proxies nobody else may send one. */
-static void expect_proxy(struct client *c, const struct l7_listener *l)
+/*
+ * A PROXY header is required; with a list of trusted proxies nobody else may send one. False if the
+ * client is gone.
+ */
+static bool expect_proxy(struct client *c, const struct l7_listener *l)
 {
-	if (l->trusted.n && !proxies_trust(&l->trusted, &c->peer.addr))
+	if (l->trusted.n && !proxies_trust(&l->trusted, &c->peer.addr)) {
 		give_up(c);
-	else
-		stream_expect_proxy(&c->stream);
+		return false;
+	}
+	c->proxied = true;
+	stream_expect_proxy(&c->stream);
+	return true;
 }
 
 static struct client *make(struct port *port, int fd, const struct endpoint *peer)
@@ -453,11 +613,15 @@ static struct client *make(struct port *port, int fd, const struct endpoint *pee
 
 static void turn_away(struct port *port, int fd, const struct endpoint *peer, enum refusal why)
 {
+	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
 	struct worker *w = port->worker;
 	struct client *c;
 
-	if (w->n_refused >= REFUSED_MAX) {
+	/* with TLS an answer would cost a handshake */
+	if (w->n_refused >= REFUSED_MAX || port->opening != OPENING_HTTP) {
 		count(&w->counters.refusals[why], 1);
+		if (port->opening == OPENING_TCP || port->opening == OPENING_HELLO)
+			setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 		close(fd);
 		return;
 	}
@@ -472,11 +636,10 @@ static void begin(struct port *port, int fd, const struct endpoint *peer,
 {
 	struct client *c = make(port, fd, peer);
 
-	if (proxied) {
-		expect_proxy(c, proxied);
+	if (proxied && !expect_proxy(c, proxied))
 		return;
-	}
-	stream_want(&c->stream, STREAM_READ);
+	if (greeting_begin(c) || c->stream.state != STREAM_OPEN)
+		return;
 	stream_wake(&c->stream); /* most clients have sent their request by now */
 }
 

@@ -48,6 +48,7 @@ static void release(struct exchange *x)
 	journal_write(x);
 	free(x->kept_head);
 	buf_free(&x->cors);
+	buf_free(&x->trailers);
 	worker_release_era(w, x->era);
 	x->next = w->spare;
 	w->spare = x;
@@ -100,6 +101,9 @@ static void answer(struct exchange *x, struct client_answer a)
 {
 	struct client *c = x->client;
 	ssize_t sent;
+
+	if (x->grpc && a.status >= 400)
+		call_answer(x, &a);
 
 	a.keep = x->keep && x->up.done && !x->old && !c->ended && !c->last;
 	a.head = str_eq(exchange__method(x), STR("HEAD"));
@@ -166,20 +170,9 @@ void exchange__move(struct exchange *x)
 
 void exchange__judge(struct exchange *x, const struct l7_try *t)
 {
-	const struct l7_pool *pool = x->era->generation->pools[x->backend->pool].config;
-	const struct worker_config *w = &exchange__worker(x)->config;
-	atomic_uint *failures = &x->server->failures;
-
-	if (!pool->ejection.failures)
-		return;
-	if (l7_try_failed(t)) {
-		unsigned n = atomic_fetch_add_explicit(failures, 1, memory_order_relaxed) + 1;
-
-		if (n % pool->ejection.failures == 0)
-			w->suspect(x->server, w->user);
-	} else if (atomic_load_explicit(failures, memory_order_relaxed)) {
-		atomic_store_explicit(failures, 0, memory_order_relaxed);
-	}
+	worker_judge(exchange__worker(x), x->server,
+		     &x->era->generation->pools[x->backend->pool].config->ejection,
+		     l7_try_failed(t));
 }
 
 /* Whether the pool can bear another try. */
@@ -216,11 +209,19 @@ static bool try_again(struct exchange *x, const struct l7_try *t)
 		account_answered(x, t->status);
 	exchange__drop_link(x);
 	x->full_up = x->full_down = x->cut = false;
+	x->code = L7_GRPC_NONE;
 	count(&w->counters.retries, 1);
 	x->retry_at = loop_monotonic() + wait;
 	account_again(x);
 	exchange__arm(x);
 	return true;
+}
+
+/* An answer that has begun cannot go on. */
+static void give_up(struct exchange *x, unsigned status)
+{
+	if (!x->grpc || !call_end(x, status))
+		exchange_drop(x);
 }
 
 void exchange__fail(struct exchange *x, enum l7_ending ending)
@@ -229,6 +230,7 @@ void exchange__fail(struct exchange *x, enum l7_ending ending)
 		enum stats_counter kind;
 		const char *why;
 	} failures[] = { [L7_NOT_REACHED] = { STATS_CONNECT, "connect-failed" },
+			 [L7_NOT_SECURED] = { STATS_CONNECT, "tls-failed" },
 			 [L7_NOT_TAKEN] = { STATS_BROKEN, "server-broken" },
 			 [L7_BROKEN] = { STATS_BROKEN, "server-broken" },
 			 [L7_TIMED_OUT] = { STATS_TIMEOUT, "server-timeout" } };
@@ -237,15 +239,16 @@ void exchange__fail(struct exchange *x, enum l7_ending ending)
 				  .repeatable = x->repeatable,
 				  .answering = x->answering };
 
-	account_failure(x, failures[ending].kind, failures[ending].why);
+	account_failure(x, failures[ending].kind,
+			(x->link && x->link->why) ? x->link->why : failures[ending].why);
 	exchange__judge(x, &t);
 	if (x->answering)
-		exchange_drop(x);
+		give_up(x, l7_retry_status(&t));
 	else if (!try_again(x, &t))
 		exchange__answer(x, l7_retry_status(&t));
 }
 
-bool exchange__retry_status(struct exchange *x, unsigned status)
+static bool again_after(struct exchange *x, unsigned status)
 {
 	const struct l7_try t = { .ending = L7_ANSWERED,
 				  .status = status,
@@ -256,9 +259,16 @@ bool exchange__retry_status(struct exchange *x, unsigned status)
 	return status >= 400 && try_again(x, &t);
 }
 
+bool exchange__retry_status(struct exchange *x)
+{
+	unsigned status = exchange__worker(x)->head.status;
+
+	return again_after(x, x->grpc ? call_read_head(x, status) : status);
+}
+
 void exchange_late(struct exchange *x)
 {
-	exchange__fail(x, x->link->stream.state == STREAM_OPEN ? L7_TIMED_OUT : L7_NOT_REACHED);
+	exchange__fail(x, link_is_open(x->link) ? L7_TIMED_OUT : L7_NOT_REACHED);
 }
 
 /* The time of the request is over. It counts against a server that has got all of the request. */
@@ -272,7 +282,7 @@ static void end_late(struct exchange *x)
 		exchange__judge(x, &t);
 	account_failure(x, STATS_TIMEOUT, "request-timeout");
 	if (x->answering)
-		exchange_drop(x);
+		give_up(x, 504);
 	else
 		exchange__answer(x, 504);
 }
@@ -297,8 +307,11 @@ void exchange_expired(struct exchange *x)
 void exchange_sweep(struct exchange *x, ev_tstamp now)
 {
 	const struct worker_limits *limits = &exchange__worker(x)->config.limits;
-	int64_t limit = x->tunnel ? limits->tunnel_time : limits->stall_time;
+	bool quiet = x->tunnel || call_may_be_quiet(x);
+	int64_t limit = quiet ? limits->tunnel_time : limits->stall_time;
 
+	x->lasting = true;
+	exchange__steer_client(x);
 	if (x->place.side)
 		quota_call(x->place.side); /* servers may have come up */
 	if (!exchange__is_sending(x) || now - x->moved < loop_seconds(limit))
@@ -315,31 +328,39 @@ void exchange_sweep(struct exchange *x, ev_tstamp now)
 
 bool exchange_awaits_client(const struct exchange *x)
 {
-	return exchange__is_sending(x) && !x->up.done && !x->full_up && !x->tunnel;
+	return exchange__is_sending(x) && !x->up.done && !x->full_up && !x->tunnel &&
+	       !call_may_be_quiet(x);
 }
 
 void exchange_too_slow(struct exchange *x)
 {
-	exchange__refuse(x,
-			 stream_unsent(&x->client->stream) ? REFUSAL_READ_TIME : REFUSAL_BODY_TIME);
+	exchange__refuse(x, client_unsent(x->client) ? REFUSAL_READ_TIME : REFUSAL_BODY_TIME);
 }
 
 /* ---- who is read from ---- */
 
+/*
+ * Of a client that sends nothing more, only the end is left to be seen. That is looked for from the
+ * next sweep on: most answers come before, and then the socket is never added to the set of epoll.
+ */
+static bool has_said_all(const struct exchange *x)
+{
+	return x->client->leaves && x->up.done && !x->upgrade && !x->lasting;
+}
+
 void exchange__steer_client(struct exchange *x)
 {
 	struct client *c = x->client;
-	bool room = !c->in || c->in->n < BUFFER_SIZE;
+	bool read = !c->ended && !x->full_up && client_has_room(c) && !has_said_all(x);
 
-	stream_want(&c->stream, (c->ended || x->full_up || !room ? 0U : STREAM_READ) |
-					(x->full_down ? STREAM_WRITE : 0U));
+	client_want(c, (read ? STREAM_READ : 0U) | (x->full_down ? STREAM_WRITE : 0U));
 }
 
 void exchange__steer_server(struct exchange *x)
 {
 	if (exchange__is_sending(x))
-		stream_want(&x->link->stream, (x->full_down || x->server_ended ? 0U : STREAM_READ) |
-						      (x->full_up && !x->cut ? STREAM_WRITE : 0U));
+		link_want(x->link, (x->full_down || x->server_ended ? 0U : STREAM_READ) |
+					   (x->full_up && !x->cut ? STREAM_WRITE : 0U));
 }
 
 void exchange_steer(struct exchange *x)
@@ -365,7 +386,7 @@ void exchange_flushed(struct exchange *x)
 /* Does not read from the server until the client has taken what is queued. */
 void exchange__slow_down(struct exchange *x)
 {
-	if (!stream_unsent(&x->client->stream))
+	if (!client_is_full(x->client))
 		return;
 	x->full_down = true;
 	exchange_steer(x);
@@ -376,19 +397,20 @@ void exchange__slow_down(struct exchange *x)
 /* The connection ends after the last request that one may have. */
 static void count_request(struct client *c)
 {
+	struct client *all = client_connection(c);
 	unsigned most = worker_clients(c->worker)->requests;
 
 	count(&c->worker->counters.requests, 1);
 	c->debt = 0;
-	if (++c->requests == most)
-		c->last = true;
+	if (++all->requests == most)
+		all->last = true;
 }
 
 static struct exchange *make(struct client *c, size_t n)
 {
 	struct worker *w = c->worker;
 	const struct http_head *h = &w->head;
-	struct era *era = w->trial ? worker_trial_era(w, c) : w->era;
+	struct era *era = w->trial ? worker_trial_era(w, &c->peer) : w->era;
 	struct exchange *x = w->spare;
 
 	if (x)
@@ -406,11 +428,13 @@ static struct exchange *make(struct client *c, size_t n)
 				.old = h->minor == 0,
 				.room = worker_clients(w)->body ?: UINT64_MAX,
 				.keep = h->keep_alive,
-				.repeatable = true };
+				.repeatable = true,
+				.code = L7_GRPC_NONE };
 	x->n_method = (uint8_t)(h->method.n < ROUTER__METHOD ? h->method.n : ROUTER__METHOD);
 	memcpy(x->method, h->method.p, x->n_method);
 	http_body_init(&x->up, h, (struct str){ 0 });
 	x->upgrade = head_wants_upgrade(h);
+	exchange__steer_client(x);
 	x->moved = ev_now(w->loop);
 	x->began = x->try_began = task_began(w->loop);
 	return x;
@@ -441,7 +465,7 @@ static unsigned view(const struct http_head *h, struct l7_request *ret)
 static void redirect(struct exchange *x, const struct l7_request *r)
 {
 	const struct l7_redirect *to = x->target->rule->filters.redirect;
-	const struct l7_place from = { .scheme = STR("http"),
+	const struct l7_place from = { .scheme = x->client->secure ? STR("https") : STR("http"),
 				       .host = r->host,
 				       .port = x->client->port->at.port,
 				       .path = r->path,
@@ -499,6 +523,7 @@ static void pass_on(struct exchange *x)
 {
 	const struct l7_rule *rule = x->target->rule;
 	const struct l7_cors *cors = rule->filters.cors ?: x->backend->filters.cors;
+	int64_t limit;
 
 	if (cors && apply_cors(x, cors)) {
 		x->why = "preflight";
@@ -509,8 +534,9 @@ static void pass_on(struct exchange *x)
 		exchange__overflow(x, WORKER_REQUESTS);
 		return;
 	}
-	if (rule->request_timeout) {
-		x->due = loop_monotonic() + rule->request_timeout;
+	limit = x->grpc ? call_time(x) : rule->request_timeout;
+	if (limit) {
+		x->due = loop_monotonic() + limit;
 		exchange__arm(x);
 	}
 	exchange__try_server(x, false);
@@ -525,11 +551,14 @@ void exchange_begin(struct client *c, size_t n)
 	enum choice choice = CHOICE_ANSWER;
 
 	count_request(c);
+	x->grpc = call_is(&w->head);
 	if (status) {
 		x->keep = false;
 		x->why = "bad-request";
 	} else {
 		choice = choose_rule(x, &r, &status);
+		x->web = x->target && x->target->rule->grpc_web && call_is_web(&w->head);
+		x->grpc |= x->web || (x->target && x->target->match->grpc);
 	}
 	account_begin(x);
 	switch (choice) {

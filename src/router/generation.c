@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/router/generation.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
 
 /*
@@ -23,6 +25,7 @@ struct holding {
 	size_t n;
 	struct name *name;
 	struct table *table;
+	struct secure *secure;
 };
 
 static struct generation_memory *memory_new(void)
@@ -44,6 +47,7 @@ static void memory_release(struct generation_memory *m)
 		for (size_t i = 0; i < h->n; i++)
 			servers_release(h->servers[i]);
 		tables_release(h->table);
+		secures_release(h->secure);
 		quota = names_release(h->name);
 		if (quota)
 			quota_release(quota);
@@ -57,7 +61,12 @@ static void hold(struct generation_memory *m, const struct generation_pool *p)
 {
 	struct holding *h = arena_new_of(m->arena, struct holding);
 
-	*h = (struct holding){ m->holdings, p->servers, p->config->n_servers, p->name, p->table };
+	*h = (struct holding){ .next = m->holdings,
+			       .servers = p->servers,
+			       .n = p->config->n_servers,
+			       .name = p->name,
+			       .table = p->table,
+			       .secure = p->secure };
 	m->holdings = h;
 	m->references++;
 }
@@ -84,6 +93,7 @@ static void compile_pool(struct generation_memory *m, struct generation_pool *p,
 	p->schedule = l7_schedule_build(m->arena, weights, config->n_servers);
 	if (config->balance == L7_MAGLEV)
 		p->table = tables_take(shared->tables, config->servers, config->n_servers);
+	p->secure = secures_take(shared->secures, config);
 	hold(m, p);
 }
 
@@ -178,13 +188,33 @@ static int by_address(const void *pa, const void *pb)
 			    &((const struct generation_port *)pb)->at);
 }
 
-const struct generation_port *generation_port(const struct generation *g, const struct endpoint *at)
+static const struct generation_port *find_port(const struct generation_port *ports, size_t n,
+					       const struct endpoint *at)
 {
 	const struct generation_port key = { .at = *at };
 
-	if (!g->n_ports)
-		return NULL;
-	return bsearch(&key, g->ports, g->n_ports, sizeof(*g->ports), by_address);
+	return n ? bsearch(&key, ports, n, sizeof(*ports), by_address) : NULL;
+}
+
+const struct generation_port *generation_port(const struct generation *g, const struct endpoint *at)
+{
+	return find_port(g->ports, g->n_ports, at);
+}
+
+const struct generation_port *generation_udp_port(const struct generation *g,
+						  const struct endpoint *at)
+{
+	return find_port(g->udp_ports, g->n_udp_ports, at);
+}
+
+/* ---- streams ---- */
+
+size_t generation_stream(const struct generation_listener *l, struct str host)
+{
+	const struct l7_request r = { .host = host, .path = STR("/") };
+	size_t i = l->names ? l7_table_find(l->names, &r) : 0;
+
+	return i < l->streams.n ? l->streams.streams[i] : L7_NONE;
 }
 
 /* ---- requests ---- */
@@ -211,23 +241,29 @@ const struct l7_target *generation_find(const struct generation *g,
 
 /* ---- names of routes ---- */
 
-/* Shared by generations with the same routes. Counted by the control thread. */
+/* Shared by generations with the same routes and streams. Counted by the control thread. */
 struct generation_names {
 	unsigned references;
-	size_t n;
+	size_t n, n_streams;
 	struct name *fallback, *unrouted;
-	struct name *routes[];
+	struct name *list[]; /* of the routes, then of the streams */
 };
 
 /* The default route has the statistics of its name; it may have none. */
-static struct generation_names *name_routes(const struct l7_config *c, struct names *names)
+static struct generation_names *name_routes(const struct l7_config *c,
+					    const struct generation_shared *shared)
 {
-	struct generation_names *n = mem_alloc(sizeof(*n) + c->n_routes * sizeof(struct name *));
+	struct names *names = shared->routes;
+	struct generation_names *n =
+		mem_alloc(sizeof(*n) + (c->n_routes + c->n_streams) * sizeof(struct name *));
 
 	n->references = 0;
 	n->n = c->n_routes;
+	n->n_streams = c->n_streams;
 	for (size_t i = 0; i < n->n; i++)
-		n->routes[i] = names_take(names, c->routes[i].name);
+		n->list[i] = names_take(names, c->routes[i].name);
+	for (size_t i = 0; i < n->n_streams; i++)
+		n->list[n->n + i] = names_take(shared->streams, c->streams[i].name);
 	n->fallback = names_take(names, c->fallback ? c->fallback->name : GENERATION_UNROUTED);
 	n->unrouted = names_take(names, GENERATION_UNROUTED);
 	return n;
@@ -237,7 +273,8 @@ static void use_names(struct generation *g, struct generation_names *names)
 {
 	names->references++;
 	g->names = names;
-	g->routes = names->routes;
+	g->routes = names->list;
+	g->streams = names->list + names->n;
 	g->fallback_name = names->fallback;
 	g->unrouted = names->unrouted;
 }
@@ -246,8 +283,8 @@ static void release_names(struct generation_names *names)
 {
 	if (--names->references)
 		return;
-	for (size_t i = 0; i < names->n; i++)
-		names_release(names->routes[i]);
+	for (size_t i = 0; i < names->n + names->n_streams; i++)
+		names_release(names->list[i]);
 	names_release(names->fallback);
 	names_release(names->unrouted);
 	free(names);
@@ -265,6 +302,8 @@ static struct generation *make(struct plan *plan, uint64_t number)
 	g->listeners = plan->tables->listeners;
 	g->ports = plan->tables->ports;
 	g->n_ports = plan->tables->n_ports;
+	g->udp_ports = plan->tables->udp_ports;
+	g->n_udp_ports = plan->tables->n_udp_ports;
 	g->fallback = plan->tables->fallback;
 	g->pools = mem_zalloc((g->config.n_pools + 1) * sizeof(*g->pools));
 	atomic_init(&g->references, 1);
@@ -283,8 +322,20 @@ struct generation *generation_new(struct plan *plan, const struct generation_sha
 	make_serving(g, shared->servers);
 	for (size_t i = 0; i < g->config.n_pools; i++)
 		add_serving(g, &g->pools[i]);
-	use_names(g, name_routes(&g->config, shared->routes));
+	use_names(g, name_routes(&g->config, shared));
 	return g;
+}
+
+static struct vault_item **new_secrets(const struct generation *g)
+{
+	return mem_zalloc((g->config.n_listeners + 1) * sizeof(struct vault_item *));
+}
+
+static void share_secrets(struct generation *g, const struct generation *from)
+{
+	g->secrets = new_secrets(g);
+	for (size_t i = 0; from->secrets && i < g->config.n_listeners; i++)
+		g->secrets[i] = vault_hold(from->secrets[i]);
 }
 
 struct generation *generation_with_servers(const struct generation *from, struct plan *plan,
@@ -306,7 +357,27 @@ struct generation *generation_with_servers(const struct generation *from, struct
 	make_serving(g, shared->servers);
 	change_serving(g, from, pool);
 	use_names(g, from->names);
+	share_secrets(g, from);
 	return g;
+}
+
+int generation_secure(struct generation *g, struct vault *v, struct buf *why)
+{
+	for (size_t i = 0; i < g->config.n_pools; i++)
+		if (g->pools[i].secure && secures_complain(g->pools[i].secure, i, why) < 0)
+			return -EINVAL;
+	g->secrets = new_secrets(g);
+	if (vault_take_all(v, &g->config, g->secrets, why) == 0)
+		return 0;
+	free(TAKE_PTR(g->secrets));
+	return -EINVAL;
+}
+
+static void free_secrets(struct generation *g)
+{
+	for (size_t i = 0; g->secrets && i < g->config.n_listeners; i++)
+		vault_give(g->secrets[i]);
+	free(g->secrets);
 }
 
 void generation_tally(struct generation *g, unsigned threads, const struct generation *from)
@@ -342,6 +413,7 @@ void generation_free(struct generation *g)
 		free(g->tallies);
 	for (size_t i = 0; i < g->config.n_pools; i++)
 		memory_release(g->pools[i].memory);
+	free_secrets(g);
 	release_names(g->names);
 	plan_release(g->plan);
 	free(g->serving);

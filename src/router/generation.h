@@ -18,8 +18,10 @@
 #include "core/l7/rollout.h"
 #include "src/router/names.h"
 #include "src/router/plan.h"
+#include "src/router/secures.h"
 #include "src/router/servers.h"
 #include "src/router/tables.h"
+#include "src/router/vault.h"
 
 /* A server that sessions may belong to. */
 struct generation_session {
@@ -36,14 +38,16 @@ struct generation_pool {
 	/* by key, if a rule has persistence; otherwise NULL */
 	const struct generation_session *sessions;
 	struct table *table;		  /* with L7_MAGLEV; otherwise NULL */
+	struct secure *secure;		  /* if a server has TLS; otherwise NULL */
 	struct generation_memory *memory; /* of servers and schedule */
 };
 
 /* What outlives generations. */
 struct generation_shared {
 	struct servers *servers;
-	struct names *routes, *pools;
+	struct names *routes, *streams, *pools;
 	struct tables *tables;
+	struct secures *secures;
 	/* of quotas */
 	unsigned threads;
 	quota_call_fn *call;
@@ -72,6 +76,8 @@ struct generation {
 	const struct generation_listener *listeners;
 	const struct generation_port *ports; /* sorted by address */
 	size_t n_ports;
+	const struct generation_port *udp_ports; /* the same for datagrams */
+	size_t n_udp_ports;
 	struct l7_target fallback; /* for requests that no route matches; without rule: none */
 	struct generation_pool *pools;
 	/* ids of the servers that get requests, by number; 0: of another server */
@@ -79,7 +85,10 @@ struct generation {
 	uint32_t n_serving;	    /* numbers of servers are below this */
 	struct name *const *routes; /* of the configuration's routes, for their statistics */
 	struct name *fallback_name, *unrouted;
-	struct tallies *tallies; /* NULL: no thread uses it */
+	struct name *const *streams; /* of the configuration's streams */
+	struct tallies *tallies;     /* NULL: no thread uses it */
+	/* with the certificates of each listener, or NULL if it has none; NULL: not secured yet */
+	struct vault_item **secrets;
 	/* the rest is private */
 	struct generation_names *names; /* those of the routes */
 	struct plan *plan;
@@ -97,6 +106,11 @@ struct generation *generation_new(struct plan *plan, const struct generation_sha
 struct generation *generation_with_servers(const struct generation *from, struct plan *plan,
 					   size_t pool, const struct generation_shared *shared,
 					   uint64_t number);
+/*
+ * Takes the certificates of the listeners, whose files are read if they have changed. Before it is
+ * used, unless it was made by generation_with_servers(). -EINVAL with a sentence in why.
+ */
+int generation_secure(struct generation *g, struct vault *v, struct buf *why);
 /* Makes tallies for that many threads, or shares those of another generation. Before it is used. */
 void generation_tally(struct generation *g, unsigned threads, const struct generation *from);
 struct l7_tally generation_sum(const struct generation *g);
@@ -106,6 +120,14 @@ void generation_free(struct generation *g);
 /* The port of that address; NULL if there is none. */
 const struct generation_port *generation_port(const struct generation *g,
 					      const struct endpoint *at);
+/* The same for datagrams. */
+const struct generation_port *generation_udp_port(const struct generation *g,
+						  const struct endpoint *at);
+/*
+ * The index in g->config.streams of the stream of a connection of that listener, whose client names
+ * a host; empty: none. L7_NONE: no stream belongs to it.
+ */
+size_t generation_stream(const struct generation_listener *l, struct str host);
 /* The listener of a port that a host belongs to; NULL: it belongs to none. */
 const struct generation_listener *
 generation_listener(const struct generation *g, const struct generation_port *p, struct str host);

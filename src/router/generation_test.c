@@ -18,9 +18,14 @@ static void on_call(unsigned thread, struct quota_side *side, void *user)
 
 static int start(void **state)
 {
-	shared = (struct generation_shared){ servers_new(), names_new(), names_new(),
-					     tables_new(),  1,		 on_call,
-					     NULL };
+	shared = (struct generation_shared){ .servers = servers_new(),
+					     .routes = names_new(),
+					     .pools = names_new(),
+					     .streams = names_new(),
+					     .tables = tables_new(),
+					     .secures = secures_new(),
+					     .threads = 1,
+					     .call = on_call };
 	return 0;
 }
 
@@ -29,8 +34,10 @@ static int end(void **state)
 {
 	servers_free(shared.servers);
 	names_free(shared.routes);
+	names_free(shared.streams);
 	names_free(shared.pools);
 	tables_free(shared.tables);
+	secures_free(shared.secures);
 	return 0;
 }
 
@@ -168,7 +175,9 @@ static struct settings *parse_servers(const char *pool, const char *text)
 	struct settings *s;
 	_cleanup_(settings_doc_free) struct settings_doc doc = { 0 };
 
-	assert_int_equal(settings_parse_servers(str_of(text), pool, 7, &doc, &errors, &s),
+	assert_int_equal(settings_parse_servers(str_of(text),
+						&(struct settings_pool){ .name = pool, .first = 7 },
+						&doc, &errors, &s),
 			 CONFIG_OK);
 	return s;
 }
@@ -230,6 +239,24 @@ static void a_plan_outlives_its_generation(void **state)
 	generation_free(one);
 }
 
+static void streams_keep_their_names_over_generations(void **state)
+{
+	static const char *const text = "listeners: [{name: l, address: ':1', protocol: tcp}]\n"
+					"streams: [{name: s, listeners: [l], pool: p}]\n"
+					"pools: [{name: p, servers: ['10.0.0.1:80']}]";
+	struct generation *one = compile(text, 1), *two = compile(text, 2);
+	const struct endpoint at = { .port = 1 };
+
+	assert_ptr_equal(one->streams[0], two->streams[0]);
+	assert_string_equal(one->streams[0]->text, "s");
+	assert_int_equal(generation_stream(&one->listeners[0], STR("any")), 0);
+	assert_int_equal(one->listeners[0].entries.n, 0);
+	assert_non_null(generation_port(one, &at));
+	assert_null(generation_udp_port(one, &at));
+	generation_free(one);
+	generation_free(two);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +268,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(listeners_of_one_address_are_told_apart_by_host,
 						start, end),
 		cmocka_unit_test_setup_teardown(other_servers_of_one_pool_share_the_rest, start,
+						end),
+		cmocka_unit_test_setup_teardown(streams_keep_their_names_over_generations, start,
 						end),
 		cmocka_unit_test_setup_teardown(a_plan_outlives_its_generation, start, end),
 		cmocka_unit_test_setup_teardown(regular_expressions_match_the_whole_text, start,

@@ -221,6 +221,32 @@ static void write_forwarded(const struct head_request *r, struct buf *out)
 
 /* ---- requests ---- */
 
+static char plain_letter(char c)
+{
+	if (c == '_')
+		return '-'; /* as programs see it that take fields from the environment */
+	return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+}
+
+static bool looks_like(struct str name, struct str wanted)
+{
+	for (size_t i = 0; name.n == wanted.n && i < name.n; i++)
+		if (plain_letter(name.p[i]) != plain_letter(wanted.p[i]))
+			return false;
+	return name.n == wanted.n;
+}
+
+/* What a client says itself must not pass for the subject of its certificate. */
+static void drop_subject(struct field *fields, size_t *n, struct str name)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *n; i++)
+		if (!looks_like(fields[i].name, name))
+			fields[kept++] = fields[i];
+	*n = kept;
+}
+
 static void write_framing(const struct http_head *h, struct buf *out)
 {
 	if (h->chunked)
@@ -249,8 +275,16 @@ void head_write_request(const struct head_request *r, struct buf *out)
 		take_field(fields, &n, STR("traceparent"));
 		take_field(fields, &n, STR("tracestate"));
 	}
+	if (r->grpc_timeout.n) {
+		take_field(fields, &n, STR("grpc-timeout"));
+		add_field(out, STR("grpc-timeout"), r->grpc_timeout);
+	}
+	if (r->subject_name.n)
+		drop_subject(fields, &n, r->subject_name);
 	write_fields(fields, n, r->edits, r->n_edits, out);
 	write_framing(h, out);
+	if (r->subject.n)
+		add_field(out, r->subject_name, r->subject);
 	if (r->forwarded == L7_FORWARDED_APPEND || r->forwarded == L7_FORWARDED_REPLACE)
 		write_forwarded(r, out);
 	if (r->traceparent.n)
@@ -344,11 +378,24 @@ static void clear_length(const struct http_head *h, struct field *fields, size_t
 		fields[(*n)++] = (struct field){ STR("content-length"), value };
 }
 
+/* The fields of the server that go on, into out, which has room for HTTP_HEADERS_MAX. */
+static size_t keep_answer(const struct head_answer *a, struct field *out)
+{
+	const struct http_head *h = a->from;
+	size_t n = keep_fields(h, out);
+
+	if (h->lengths > 1 || (h->lengths && is_bodiless(h)))
+		clear_length(h, out, &n);
+	if (a->cors.n)
+		drop_cors(out, &n);
+	return n;
+}
+
 void head_write_answer(const struct head_answer *a, struct buf *out)
 {
 	const struct http_head *h = a->from;
 	struct field fields[HTTP_HEADERS_MAX];
-	size_t n = keep_fields(h, fields);
+	size_t n = keep_answer(a, fields);
 
 	out->n = 0;
 	buf_reserve(out, HTTP_HEAD_MAX);
@@ -357,10 +404,6 @@ void head_write_answer(const struct head_answer *a, struct buf *out)
 	buf_addc(out, ' ');
 	add(out, h->reason);
 	buf_add_lit(out, "\r\n");
-	if (h->lengths > 1 || (h->lengths && is_bodiless(h)))
-		clear_length(h, fields, &n);
-	if (a->cors.n)
-		drop_cors(fields, &n);
 	write_fields(fields, n, a->edits, a->n_edits, out);
 	add(out, a->cors);
 	add(out, a->more);
@@ -376,4 +419,51 @@ void head_write_answer(const struct head_answer *a, struct buf *out)
 		buf_add_lit(out, "connection: keep-alive\r\n");
 	}
 	buf_add_lit(out, "\r\n");
+}
+
+/* ---- answers by HTTP/2 ---- */
+
+size_t head_split(struct str lines, struct field *out, size_t max)
+{
+	struct str line, name;
+	size_t n = 0;
+
+	while (n < max && str_cut(&lines, '\n', &line)) {
+		if (!str_cut(&line, ':', &name) || !name.n || name.p[0] == '\r')
+			continue;
+		if (line.n && line.p[line.n - 1] == '\r')
+			line.n--;
+		out[n++] = (struct field){ name, str_trim(line) };
+	}
+	return n;
+}
+
+/* An upgrade was asked for by extended CONNECT: there, 200 says that it has begun (RFC 8441). */
+static void format_status(unsigned status, char to[static 4])
+{
+	status = status == 101 ? 200 : status;
+	to[0] = (char)('0' + status / 100);
+	to[1] = (char)('0' + status / 10 % 10);
+	to[2] = (char)('0' + status % 10);
+	to[3] = '\0';
+}
+
+size_t head_answer_fields(const struct head_answer *a, char status[static 4],
+			  struct field out[static HEAD_FIELDS_MAX])
+{
+	struct field fields[HTTP_HEADERS_MAX];
+	struct field *to = a->n_edits ? fields : out + 1;
+	size_t n = keep_answer(a, to);
+
+	if (a->upgrade)
+		take_field(to, &n, STR("sec-websocket-accept"));
+	if (a->n_edits) {
+		assert(l7_headers_bound(n, a->edits, a->n_edits) <= EDITED_MAX); /* by the rules */
+		n = l7_headers_apply(fields, n, a->edits, a->n_edits, out + 1);
+	}
+	format_status(a->from->status, status);
+	out[0] = (struct field){ STR(":status"), { status, 3 } };
+	n++;
+	n += head_split(a->cors, out + n, HEAD_FIELDS_MAX - n);
+	return n + head_split(a->more, out + n, HEAD_FIELDS_MAX - n);
 }

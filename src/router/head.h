@@ -12,13 +12,14 @@
 #include "core/l7/config.h"
 #include "lib/http/message.h"
 
-#define HEAD_EDITS 2 /* of the rule, then of the backend */
+#define HEAD_EDITS 3 /* of the rule, then of the backend; of calls of gRPC-Web */
 
 /* How the end of a body is marked on the other side. */
 enum head_framing {
 	HEAD_AS_IS,   /* as it came: its length or its chunks are passed on */
 	HEAD_CHUNKED, /* it came without a length: it is sent in chunks */
 	HEAD_CLOSE,   /* the receiver knows no chunks: the connection ends with the body */
+	HEAD_CONTENT, /* by HTTP/2: only the content is passed on */
 };
 
 struct head_request {
@@ -32,8 +33,11 @@ struct head_request {
 	enum l7_forwarded_fields fields; /* that are written; 0: as L7_X_FORWARDED */
 	bool trusted;  /* with L7_FORWARDED_APPEND: the client's word on scheme and host counts */
 	bool untraced; /* traceparent and tracestate are dropped */
-	struct str traceparent; /* that is added; empty: none */
-	bool upgrade;		/* Connection: upgrade goes on */
+	struct str traceparent;	 /* that is added; empty: none */
+	struct str grpc_timeout; /* instead of the one that came; empty: as it came */
+	struct str subject_name; /* of a field for the subject below; empty: none */
+	struct str subject;	 /* of the client's certificate; empty: the field is dropped */
+	bool upgrade;		 /* Connection: upgrade goes on */
 	const struct l7_header_edits *edits[HEAD_EDITS];
 	size_t n_edits;
 };
@@ -64,6 +68,15 @@ unsigned head_read_target(const struct http_head *h, struct str *ret_host, struc
 bool head_wants_upgrade(const struct http_head *h);
 /* How the end of an answer's body, which was just initialized, is marked for the client. */
 enum head_framing head_choose_framing(const struct http_body *body, bool old);
+
+/* Fields of an answer: what came, what edits add, and whole lines of the router. */
+#define HEAD_FIELDS_MAX (HTTP_HEADERS_MAX + 160 + 32)
+
+/* The answer for HTTP/2, ":status" first. Values are slices of what *a borrows, and of status. */
+size_t head_answer_fields(const struct head_answer *a, char status[static 4],
+			  struct field out[static HEAD_FIELDS_MAX]);
+/* Whole lines as fields; those above max are left out. */
+size_t head_split(struct str lines, struct field *out, size_t max);
 
 /* Both replace the contents of out. */
 void head_write_request(const struct head_request *r, struct buf *out);

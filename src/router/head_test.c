@@ -110,6 +110,20 @@ static void all_connection_fields_count(void **state)
 		       "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
 }
 
+/* What the client says itself never reaches the server. */
+static void the_subject_is_that_of_the_certificate(void **state)
+{
+	struct head_request r = { .forwarded = L7_FORWARDED_KEEP,
+				  .subject_name = STR("X-Subject"),
+				  .subject = STR("CN=a") };
+
+	parse_request("GET / HTTP/1.1\r\nHost: h\r\nx-subject: CN=root\r\nX-Subject: CN=b\r\n"
+		      "X_Subject: CN=c\r\nX-Other: 1\r\n\r\n");
+	expect_request(r, "GET / HTTP/1.1\r\nHost: h\r\nX-Other: 1\r\nX-Subject: CN=a\r\n\r\n");
+	r.subject = (struct str){ 0 };
+	expect_request(r, "GET / HTTP/1.1\r\nHost: h\r\nX-Other: 1\r\n\r\n");
+}
+
 static void chunks_are_announced_again(void **state)
 {
 	parse_request("POST /a HTTP/1.0\r\nHost: h\r\nContent-Length: 3\r\n\r\n");
@@ -285,6 +299,7 @@ int main(void)
 		cmocka_unit_test(fields_of_the_connection_are_dropped),
 		cmocka_unit_test(no_connection_takes_length_or_host_away),
 		cmocka_unit_test(all_connection_fields_count),
+		cmocka_unit_test(the_subject_is_that_of_the_certificate),
 		cmocka_unit_test(chunks_are_announced_again),
 		cmocka_unit_test(forwarded_fields_follow_the_policy),
 		cmocka_unit_test(forwarded_is_written_as_the_rfc_says),

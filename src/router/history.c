@@ -59,6 +59,7 @@ struct history_record *history_add(struct history *h, uint64_t number, struct pl
 				      .plan = plan_hold(plan),
 				      .arena = arena_new() };
 	snprintf(r->peer, sizeof(r->peer), "%s", origin->peer);
+	snprintf(r->operator, sizeof(r->operator), "%s", origin->who ? origin->who->name : "");
 	return r;
 }
 

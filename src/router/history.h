@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "base/addr.h"
+#include "base/who.h"
 #include "core/l7/change.h"
 #include "src/router/plan.h"
 #include "wire/router_json.h"
@@ -25,7 +27,8 @@ enum history_source {
 
 struct history_origin {
 	enum history_source source;
-	const char *peer; /* the address of the client; "" if there is none */
+	const char *peer;      /* the address of the client; "" if there is none */
+	const struct who *who; /* the operator; NULL: not known */
 };
 
 struct history_record {
@@ -36,7 +39,8 @@ struct history_record {
 	int64_t at;	 /* ns since the epoch */
 	enum history_source source;
 	char peer[ENDPOINT_STRLEN];
-	bool returned; /* by a rollout: it was given up */
+	char operator[WHO_NAME_SIZE]; /* "": not known */
+	bool returned;		      /* by a rollout: it was given up */
 	struct plan *plan;
 	/* the rest is private */
 	struct arena *arena;

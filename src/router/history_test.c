@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-static const struct history_origin by_api = { HISTORY_API, "192.0.2.1:99" };
+static const struct history_origin by_api = { HISTORY_API, "192.0.2.1:99", NULL };
 
 static struct plan *plan_of(const char *text)
 {

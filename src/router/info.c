@@ -190,10 +190,13 @@ static void add_users(const struct info *i, size_t pool, Maglev__RouterPool *inf
 {
 	const struct view_users *users = &i->view->users[pool];
 
-	info->n_routes = users->n;
-	info->routes = arena_array_of(i->arena, users->n, char *);
+	info->n_routes = users->n + users->n_streams;
+	info->routes = arena_array_of(i->arena, info->n_routes, char *);
 	for (size_t k = 0; k < users->n; k++)
 		info->routes[k] = info_text(view_route_name(i->view, users->routes[k]));
+	for (size_t k = 0; k < users->n_streams; k++)
+		info->routes[users->n + k] =
+			info_text(i->view->g->config.streams[users->streams[k]].name);
 }
 
 Maglev__RouterPool *info_pool(const struct info *i, size_t place)
@@ -234,16 +237,16 @@ static Maglev__RouterBackend *backend(const struct info *i, const struct l7_back
 	return info;
 }
 
-static void add_backends(const struct info *i, const struct l7_rule *r, Maglev__RouterRule *info)
+static Maglev__RouterBackend **backends(const struct info *i, const struct l7_backend *b, size_t n)
 {
+	Maglev__RouterBackend **list = arena_array_of(i->arena, n, Maglev__RouterBackend *);
 	uint64_t sum = 0;
 
-	for (size_t k = 0; k < r->n_backends; k++)
-		sum += r->backends[k].weight;
-	info->n_backends = r->n_backends;
-	info->backends = arena_array_of(i->arena, r->n_backends, Maglev__RouterBackend *);
-	for (size_t k = 0; k < r->n_backends; k++)
-		info->backends[k] = backend(i, &r->backends[k], sum);
+	for (size_t k = 0; k < n; k++)
+		sum += b[k].weight;
+	for (size_t k = 0; k < n; k++)
+		list[k] = backend(i, &b[k], sum);
+	return list;
 }
 
 static Maglev__RouterRule *rule(const struct info *i, const struct l7_rule *r)
@@ -256,7 +259,8 @@ static Maglev__RouterRule *rule(const struct info *i, const struct l7_rule *r)
 	info->matches = arena_array_of(i->arena, r->n_matches, char *);
 	for (size_t k = 0; k < r->n_matches; k++)
 		info->matches[k] = words_match(&r->matches[k], i->arena);
-	add_backends(i, r, info);
+	info->n_backends = r->n_backends;
+	info->backends = backends(i, r->backends, r->n_backends);
 	info->redirect = words_redirect(r->filters.redirect, i->arena);
 	info->filters = arena_array_of(i->arena, WORDS_FILTERS, char *);
 	info->n_filters = words_filters(r, info->filters, i->arena);
@@ -272,18 +276,31 @@ static void add_rules(const struct info *i, size_t route, Maglev__RouterRoute *i
 		info->rules[k] = rule(i, &rules[k]);
 }
 
-static void add_places(const struct info *i, const struct l7_route *r, Maglev__RouterRoute *info)
+static char **hosts(const struct info *i, const struct str *names, size_t n)
+{
+	char **list = arena_array_of(i->arena, n, char *);
+
+	for (size_t k = 0; k < n; k++)
+		list[k] = text_of(i, names[k]);
+	return list;
+}
+
+static char **listeners(const struct info *i, const size_t *indices, size_t n)
 {
 	const struct l7_config *c = &i->view->g->config;
+	char **list = arena_array_of(i->arena, n, char *);
 
+	for (size_t k = 0; k < n; k++)
+		list[k] = info_text(c->listeners[indices[k]].name);
+	return list;
+}
+
+static void add_places(const struct info *i, const struct l7_route *r, Maglev__RouterRoute *info)
+{
 	info->n_hosts = r->n_hosts;
-	info->hosts = arena_array_of(i->arena, r->n_hosts, char *);
-	for (size_t k = 0; k < r->n_hosts; k++)
-		info->hosts[k] = text_of(i, r->hosts[k]);
+	info->hosts = hosts(i, r->hosts, r->n_hosts);
 	info->n_listeners = r->n_listeners;
-	info->listeners = arena_array_of(i->arena, r->n_listeners, char *);
-	for (size_t k = 0; k < r->n_listeners; k++)
-		info->listeners[k] = info_text(c->listeners[r->listeners[k]].name);
+	info->listeners = listeners(i, r->listeners, r->n_listeners);
 }
 
 Maglev__RouterRoute *info_route(const struct info *i, size_t place)
@@ -304,11 +321,61 @@ Maglev__RouterRoute *info_route(const struct info *i, size_t place)
 	return info;
 }
 
+/* ---- streams ---- */
+
+static void add_flow(const struct info *i, const struct name *name, Maglev__RouterStream *info)
+{
+	struct stats_values v;
+
+	if (!i->figures)
+		return;
+	stats_sum(router_stats(i->from->router), STATS_STREAM, name->number, name->id, &v);
+	info->connections = v.counters[STATS_REQUESTS];
+	info->active = v.counters[STATS_ACTIVE];
+	info->aborts = v.counters[STATS_ABORTS];
+	info->retries = v.counters[STATS_RETRIES];
+	info->received = v.counters[STATS_IN];
+	info->sent = v.counters[STATS_OUT];
+}
+
+Maglev__RouterStream *info_stream(const struct info *i, size_t place)
+{
+	const struct generation *g = i->view->g;
+	size_t index = i->view->streams[place];
+	const struct l7_stream *s = &g->config.streams[index];
+	Maglev__RouterStream *info =
+		INFO_NEW(i->arena, Maglev__RouterStream, maglev__router_stream__init);
+
+	info->name = info_text(s->name);
+	info->n_hosts = s->n_hosts;
+	info->hosts = hosts(i, s->hosts, s->n_hosts);
+	info->n_listeners = s->n_listeners;
+	info->listeners = listeners(i, s->listeners, s->n_listeners);
+	info->n_backends = s->n_backends;
+	info->backends = backends(i, s->backends, s->n_backends);
+	info->idle_timeout = s->idle_timeout;
+	add_flow(i, g->streams[index], info);
+	return info;
+}
+
 /* ---- listeners ---- */
+
+static uint32_t count_streams(const struct l7_config *c, size_t listener)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < c->n_streams; i++)
+		for (size_t k = 0; k < c->streams[i].n_listeners; k++)
+			n += c->streams[i].listeners[k] == listener;
+	return n;
+}
 
 static uint32_t count_routes(const struct l7_config *c, size_t listener)
 {
 	uint32_t n = 0;
+
+	if (c->listeners[listener].protocol != L7_HTTP)
+		return 0;
 
 	for (size_t i = 0; i < c->n_routes; i++) {
 		bool belongs = !c->routes[i].n_listeners;
@@ -327,18 +394,23 @@ Maglev__RouterListener *info_listener(const struct info *i, size_t place)
 	const struct l7_listener *l = &c->listeners[index];
 	Maglev__RouterListener *info =
 		INFO_NEW(i->arena, Maglev__RouterListener, maglev__router_listener__init);
+	static const char *const protocols[] = {
+		[L7_HTTP] = "http", [L7_TCP] = "tcp", [L7_UDP] = "udp"
+	};
 	char words[ENDPOINT_STRLEN];
 
 	info->name = info_text(l->name);
+	info->protocol = info_text(protocols[l->protocol]);
 	info->address = arena_strdup(i->arena, endpoint_format(&l->at, words));
 	info->host = text_of(i, l->host);
 	info->routes = count_routes(c, index);
+	info->streams = count_streams(c, index);
 	return info;
 }
 
 /* ---- the router ---- */
 
-/* Pools that routes use and that no server can answer for, the first of them by name. */
+/* Pools that routes or streams use and that no server can answer for, the first of them by name. */
 static char *empty_pools(const struct info *i)
 {
 	_cleanup_(buf_free) struct buf names = { 0 };
@@ -348,7 +420,7 @@ static char *empty_pools(const struct info *i)
 		size_t index = i->view->pools[k];
 		const struct generation_pool *p = &i->view->g->pools[index];
 
-		if (!i->view->users[index].n || count_usable(p))
+		if (!(i->view->users[index].n + i->view->users[index].n_streams) || count_usable(p))
 			continue;
 		if (n++ < NAMED)
 			buf_printf(&names, "%s%s", n > 1 ? ", " : "", p->config->name);

@@ -45,6 +45,7 @@ struct info {
 Maglev__RouterInfo *info_router(const struct info *i);
 Maglev__RouterListener *info_listener(const struct info *i, size_t place);
 Maglev__RouterRoute *info_route(const struct info *i, size_t place);
+Maglev__RouterStream *info_stream(const struct info *i, size_t place);
 Maglev__RouterPool *info_pool(const struct info *i, size_t place);
 /* The servers of a pool by its index in the configuration; *ret_n is their number. */
 Maglev__RouterServer **info_servers(const struct info *i, size_t pool, size_t *ret_n);

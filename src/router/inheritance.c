@@ -69,9 +69,12 @@ static int adopt_sockets(struct inheritance *i, struct router *r)
 	for (size_t k = 0; k < i->handover.n && error == 0; k++) {
 		const struct router_handover_socket *s = &i->handover.sockets[k];
 
-		if (s->kind != ROUTER_HANDOVER_LISTENER)
+		if (s->kind == ROUTER_HANDOVER_SESSIONS)
+			router_expect(r, TAKE_FD(i->state.fds.items[k]));
+		if (s->kind != ROUTER_HANDOVER_LISTENER && s->kind != ROUTER_HANDOVER_UDP)
 			continue;
-		error = router_inherit(r, &s->at, i->state.fds.items[k]);
+		error = router_inherit(r, &s->at, s->kind == ROUTER_HANDOVER_UDP,
+				       i->state.fds.items[k]);
 		if (error == 0)
 			i->state.fds.items[k] = -1;
 	}
@@ -106,6 +109,14 @@ static void remember_servers(const struct inheritance *i, const struct generatio
 	}
 }
 
+/* Without keys that fit, clients cannot resume their sessions: they make full handshakes. */
+static void take_tickets(const struct inheritance *i, struct router *r)
+{
+	if (i->handover.n_tickets &&
+	    tls_tickets_load(router_tickets(r), i->handover.tickets, i->handover.n_tickets) < 0)
+		log_warn("tickets-not-taken", LOG_U("bytes", i->handover.n_tickets));
+}
+
 int inheritance_apply(struct inheritance *i, struct router *r)
 {
 	_cleanup_(buf_free) struct buf why = { 0 };
@@ -117,6 +128,7 @@ int inheritance_apply(struct inheritance *i, struct router *r)
 	s = read_settings(i->handover.config);
 	if (!s)
 		return -EINVAL;
+	take_tickets(i, r);
 	error = router_resume(r, s, i->handover.generation, i->handover.last, &why);
 	if (error < 0)
 		return fail(error, buf_cstr(&why));

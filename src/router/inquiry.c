@@ -13,7 +13,8 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "lib/json/json.h"
-#include "src/router/internal.h"
+#include "src/router/datagrams.h"
+#include "src/router/relay.h"
 
 #define SLICE 64 /* entries in one turn: about 50 us */
 
@@ -35,6 +36,7 @@ void inquiry_free(struct inquiry *q)
 		buf_free(&q->parts[i].text);
 		vec_free(&q->parts[i].clients);
 		vec_free(&q->parts[i].links);
+		vec_free(&q->parts[i].sessions);
 	}
 	free(q);
 }
@@ -72,9 +74,9 @@ static const char *link_state(const struct link *l)
 {
 	if (l->leaving)
 		return "closing";
-	if (!l->x && !l->mirror)
+	if (!l->x && !l->mirror && !l->relay)
 		return "kept";
-	return l->stream.state != STREAM_OPEN ? "connecting" : l->x ? "busy" : "copying";
+	return !link_is_open(l) ? "connecting" : l->mirror ? "copying" : "busy";
 }
 
 static void add_peer(struct buf *out, int fd)
@@ -104,7 +106,9 @@ static void add_link(struct worker *w, struct inquiry_part *p, const struct link
 	if (l->x && l->x->backend)
 		add_text(out, "pool",
 			 l->x->era->generation->pools[l->x->backend->pool].config->name);
-	buf_printf(out, ",\"requests\":%" PRIu64, l->served + (l->x || l->mirror));
+	if (l->relay && l->relay->names.pool)
+		add_text(out, "pool", l->relay->names.pool);
+	buf_printf(out, ",\"requests\":%" PRIu64, l->served + (l->x || l->mirror || l->relay));
 	end(out, &p->links, start, l->opened);
 }
 
@@ -114,6 +118,10 @@ static const char *client_state(const struct client *c)
 {
 	if (c->closing)
 		return "closing";
+	if (c->session && !c->is_stream)
+		return c->session->n_streams ? "busy" : "idle";
+	if (c->relay)
+		return c->relay->connected ? "relay" : c->relay->wait_due ? "queued" : "connecting";
 	if (!c->x)
 		return c->in ? "reading" : "idle";
 	if (c->x->wait_due)
@@ -127,6 +135,8 @@ static const char *listener_name(const struct client *c)
 {
 	const struct worker *w = c->worker;
 
+	if (c->relay)
+		return c->relay->names.listener;
 	if (c->x && c->x->listener)
 		return c->x->listener->name;
 	if (!w->era || !c->port->rules)
@@ -158,6 +168,52 @@ static void add_request(struct buf *out, const struct exchange *x)
 	buf_addc(out, '}');
 }
 
+/* Of a connection by HTTP/2. */
+static void add_streams(struct buf *out, const struct session *s)
+{
+	const char *comma = "";
+	const struct client *c;
+
+	buf_add_lit(out, ",\"protocol\":\"HTTP/2.0\",\"streams\":[");
+	TAILQ_FOREACH(c, &s->streams, all)
+	{
+		buf_printf(out, "%s{\"state\":\"%s\"", comma, client_state(c));
+		if (c->x)
+			add_request(out, c->x);
+		buf_addc(out, '}');
+		comma = ",";
+	}
+	buf_addc(out, ']');
+}
+
+static void add_links(struct worker *w, struct inquiry_part *p, const struct session *s)
+{
+	const struct client *c;
+
+	TAILQ_FOREACH(c, &s->streams, all)
+	{
+		if (c->x && c->x->link)
+			add_link(w, p, c->x->link);
+	}
+}
+
+static void add_relay(struct buf *out, const struct relay *r)
+{
+	const char *server = r->server ? r->server->authority : r->names.server;
+
+	buf_printf(out, ",\"relay\":{\"generation\":%" PRIu64 ",\"tries\":%u", r->generation,
+		   r->tries);
+	if (r->names.stream)
+		add_text(out, "stream", r->names.stream);
+	if (r->sni)
+		add_text(out, "sni", r->sni);
+	if (r->names.pool)
+		add_text(out, "pool", r->names.pool);
+	if (server)
+		add_text(out, "server", server);
+	buf_addc(out, '}');
+}
+
 static void add_client(struct worker *w, struct inquiry_part *p, const struct client *c)
 {
 	struct buf *out = &p->text;
@@ -168,12 +224,75 @@ static void add_client(struct worker *w, struct inquiry_part *p, const struct cl
 	add_text(out, "peer", endpoint_format(&c->peer, peer));
 	add_text(out, "listener", listener_name(c));
 	buf_printf(out, ",\"requests\":%" PRIu32 ",\"received\":%" PRIu64 ",\"sent\":%" PRIu64,
-		   c->requests, c->received, c->stream.sent);
+		   c->requests, c->received, client_transport(c)->sent);
 	if (c->x)
 		add_request(out, c->x);
+	if (c->session)
+		add_streams(out, c->session);
+	if (c->relay)
+		add_relay(out, c->relay);
 	end(out, &p->clients, start, c->opened);
 	if (c->x && c->x->link)
 		add_link(w, p, c->x->link);
+	if (c->session)
+		add_links(w, p, c->session);
+	if (c->relay && c->relay->link)
+		add_link(w, p, c->relay->link);
+}
+
+/* ---- sessions of datagrams ---- */
+
+static const char *flow_listener(const struct worker *w, const struct flow *f)
+{
+	const struct generation_port *rules = f->port->rules;
+
+	return rules ? w->era->generation->config.listeners[rules->listeners[0]].name : "";
+}
+
+static void add_flow(struct worker *w, struct inquiry_part *p, const struct flow *f)
+{
+	struct endpoint peer = udp_peer(&f->node.path);
+	struct addr local = udp_local(&f->node.path);
+	struct buf *out = &p->text;
+	size_t start = out->n;
+	char text[ENDPOINT_STRLEN], asked[ADDR_STRLEN];
+
+	begin(out, w, f->unconfirmed ? "new" : "confirmed", f->opened);
+	add_text(out, "peer", endpoint_format(&peer, text));
+	if (addr_is_set(&local))
+		add_text(out, "local", addr_format(&local, asked));
+	add_text(out, "listener", flow_listener(w, f));
+	add_text(out, "stream", f->stream);
+	add_text(out, "pool", f->pool);
+	add_text(out, "server", f->server_name);
+	buf_printf(out,
+		   ",\"received\":%" PRIu64 ",\"sent\":%" PRIu64 ",\"datagrams_in\":%" PRIu64
+		   ",\"datagrams_out\":%" PRIu64,
+		   f->in, f->out, f->received, f->sent);
+	end(out, &p->sessions, start, f->opened);
+}
+
+/* Returns true if no session is left. */
+static bool look_at_flows(struct worker *w, struct inquiry_part *p)
+{
+	const struct flow *f;
+	unsigned n = 0;
+
+	if (!w->datagrams)
+		return true;
+	TAILQ_FOREACH(f, &w->datagrams->flows, all)
+	{
+		if (f->number <= p->flow)
+			continue;
+		if (p->sessions.n >= p->of->limit)
+			break;
+		if (n++ == SLICE)
+			return false;
+		add_flow(w, p, f);
+		p->flow = f->number;
+	}
+	p->sessions.total = w->datagrams->n;
+	return true;
 }
 
 /* ---- slices ---- */
@@ -221,7 +340,7 @@ bool inquiry_look(struct worker *w, struct inquiry_part *p)
 	const struct mirror *m = NULL;
 	const struct link *l;
 
-	if (!look_at_clients(w, p) || !look_at_slots(w, p))
+	if (!look_at_clients(w, p) || !look_at_slots(w, p) || !look_at_flows(w, p))
 		return false;
 	TAILQ_FOREACH(l, &w->leaving, kept)
 	{

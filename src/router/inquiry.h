@@ -31,10 +31,12 @@ struct inquiry_list {
 struct inquiry_part {
 	struct buf text;
 	struct inquiry_list clients, links; /* of clients; to servers */
+	struct inquiry_list sessions;	    /* of datagrams */
 	/* the rest is private to the thread */
 	struct inquiry *of;
 	struct inquiry_part *next;
 	uint64_t client; /* numbers of clients that are done are not above this */
+	uint64_t flow;	 /* the same of sessions */
 	uint32_t slot;	 /* numbers of slots that are done are below this */
 };
 

@@ -12,9 +12,9 @@
 #include "base/cleanup.h"
 #include "base/random.h"
 #include "lib/log/log.h"
-#include "src/router/internal.h"
+#include "src/router/relay.h"
 
-#define FIELDS 20 /* of a line, without headers */
+#define FIELDS 21 /* of a line, without headers */
 #define HEADER "header_"
 #define HEADER_MAX 64 /* bytes of the name of a header in a line */
 
@@ -50,14 +50,9 @@ static bool in_sample(const struct l7_access_log *log, struct worker *w)
 	return random_next(&w->random) % log->denominator < log->numerator;
 }
 
-static bool has_failed(const struct exchange *x)
-{
-	return x->status >= 500 || (!x->done && !x->tunnel);
-}
-
 static bool is_wanted(const struct exchange *x, const struct l7_access_log *log)
 {
-	if (log->failed && has_failed(x))
+	if (log->failed && exchange__has_failed(x))
 		return true;
 	if (log->slow && !x->tunnel && x->ended - x->began >= log->slow)
 		return true;
@@ -110,6 +105,9 @@ static void add_head(struct line *l, const struct exchange *x, const struct http
 	struct str host, target;
 
 	add_str(l, "method", h->method);
+	add(l, (struct log_field)LOG_S("protocol", x->client->is_stream ? "HTTP/2.0"
+						   : h->minor		? "HTTP/1.1"
+									: "HTTP/1.0"));
 	if (head_read_target(h, &host, &target) == 0) {
 		add_str(l, "host", host);
 		add_str(l, "path", target);
@@ -135,6 +133,8 @@ static void add_figures(struct line *l, const struct exchange *x)
 {
 	if (x->status)
 		add(l, (struct log_field)LOG_U("status", x->status));
+	if (x->code != L7_GRPC_NONE)
+		add(l, (struct log_field)LOG_U("grpc_status", (unsigned)x->code));
 	add(l, (struct log_field)LOG_S("why", x->why));
 	add(l, (struct log_field)LOG_B("complete", x->done));
 	add(l, (struct log_field)LOG_U("bytes_in", x->in));
@@ -176,6 +176,46 @@ void journal_write(struct exchange *x)
 	write_line(&l);
 }
 
+static bool is_relay_wanted(const struct relay *r, const struct l7_access_log *log)
+{
+	if (log->failed && !r->connected)
+		return true;
+	return in_sample(log, r->client->worker);
+}
+
+static void add_text(struct line *l, const char *key, const char *text)
+{
+	if (text)
+		add(l, (struct log_field)LOG_S(key, text));
+}
+
+/* A connection may have outlived the configuration that it began with. */
+void journal_relay(const struct relay *r)
+{
+	const struct worker *w = r->client->worker;
+	const struct l7_access_log *log = w->era ? &w->era->generation->config.log : NULL;
+	struct line l;
+
+	if (!log || !log->enabled || !log_wants(LOG_INFO) || !is_relay_wanted(r, log))
+		return;
+	l.n = 0;
+	add_client(&l, r->client);
+	add_text(&l, "listener", r->names.listener);
+	add_text(&l, "stream", r->names.stream);
+	add_text(&l, "sni", r->sni);
+	add_text(&l, "pool", r->names.pool);
+	add_text(&l, "server", r->server ? r->server->authority : r->names.server);
+	add(&l, (struct log_field)LOG_S("why", r->why));
+	add(&l, (struct log_field)LOG_B("complete", r->done));
+	add(&l, (struct log_field)LOG_U("bytes_in", r->in));
+	add(&l, (struct log_field)LOG_U("bytes_out", r->out));
+	add(&l, (struct log_field)LOG_D("duration_ms", ms(r->ended - r->began)));
+	if (r->connected)
+		add(&l, (struct log_field)LOG_D("connect_ms", ms(r->first - r->began)));
+	add(&l, (struct log_field)LOG_U("tries", r->tries));
+	write_line(&l);
+}
+
 void journal_refused(struct client *c, unsigned status, const char *why)
 {
 	const struct l7_access_log *log = &c->worker->era->generation->config.log;
@@ -187,7 +227,8 @@ void journal_refused(struct client *c, unsigned status, const char *why)
 		return;
 	l.n = 0;
 	add_client(&l, c);
-	add(&l, (struct log_field)LOG_U("status", status));
+	if (status)
+		add(&l, (struct log_field)LOG_U("status", status));
 	add(&l, (struct log_field)LOG_S("why", why));
 	write_line(&l);
 }

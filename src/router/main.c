@@ -60,7 +60,7 @@ static void refuse(struct program *p, const char *why)
 /* Takes the load. */
 static int apply(struct program *p, struct config_load *load)
 {
-	const struct history_origin origin = { HISTORY_FILE, "" };
+	const struct history_origin origin = { HISTORY_FILE, "", NULL };
 	_cleanup_(buf_free) struct buf why = { 0 };
 	int r;
 
@@ -212,7 +212,7 @@ static void on_upgrade(void *user)
 	upgrade_begin(p->upgrade);
 }
 
-static void on_taken(void *user)
+static void on_taken(int channel, void *user)
 {
 	struct program *p = user;
 
@@ -221,7 +221,7 @@ static void on_taken(void *user)
 	if (p->show)
 		service_hand_over(show_service(p->show));
 	drain_apis(p);
-	router_hand_over(p->router);
+	router_hand_over(p->router, channel);
 }
 
 /* ---- the whole ---- */
@@ -313,6 +313,7 @@ static int start_router(struct program *p)
 	const struct router_config config = { .threads = (unsigned)p->options.threads,
 					      .care = { p->user_agent, p->options.dns },
 					      .limits = limits,
+					      .ticket_rotation = p->options.ticket_rotation,
 					      .drained = on_router_drained,
 					      .user = p };
 	int r = router_new(p->loop, &config, &p->router);
@@ -373,6 +374,7 @@ static int prepare(struct program *p, struct config_load **ret)
 	if (!*p->options.config || p->inheritance)
 		return 0;
 	*ret = config_load(&p->source);
+	config_loader_follow(p->loader, *ret);
 	settings_log(*ret, p->source.path, false);
 	return (int)(*ret)->result;
 }
@@ -408,17 +410,30 @@ static int serve(struct program *p)
 	return r;
 }
 
+/* --check: certificates are read, too. */
+static int inspect(const struct l7_config *c, struct buf *why)
+{
+	struct vault *v = vault_new(worker_choose);
+	int r = secures_check(c, why);
+
+	if (r == 0 && v)
+		r = vault_check(v, c, why);
+	vault_free(v);
+	return r;
+}
+
 int main(int argc, char *argv[])
 {
 	struct program p = { .argv = argv };
 	int r;
 
 	options_parse(&p.options, argc, argv);
-	p.file = (struct settings_file){ p.options.config, p.options.listen };
+	p.file = (struct settings_file){ p.options.config, p.options.listen,
+					 p.options.check ? inspect : NULL };
 	p.source = settings_source(&p.file);
 	if (p.options.check)
 		return config_check(&p.source);
-	daemon_begin(p.options.log_level);
+	daemon_begin(&p.options.log);
 	snprintf(p.user_agent, sizeof(p.user_agent), "maglev-router/%s (health check)",
 		 cli_version.version);
 	p.loop = ev_default_loop(0);

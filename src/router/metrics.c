@@ -4,6 +4,7 @@
  */
 #include "src/router/metrics.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -39,10 +40,35 @@ static const struct family aborts = { "maglev_router_aborts_total", METRICS_COUN
 				      "Requests that ended without a complete answer." };
 static const struct family refusals = { "maglev_router_refused_total", METRICS_COUNTER,
 					"Connections and requests of clients that were refused." };
+static const struct family spoken = { "maglev_router_protocol_requests_total", METRICS_COUNTER,
+				      "Requests with a valid head, by protocol." };
+static const struct family sessions = { "maglev_router_protocol_connections", METRICS_GAUGE,
+					"Open connections of clients, by protocol." };
+static const struct family handshakes = { "maglev_router_tls_handshakes_total", METRICS_COUNTER,
+					  "TLS handshakes of clients that succeeded." };
+static const struct family expiry = { "maglev_router_certificate_expiry_timestamp_seconds",
+				      METRICS_GAUGE, "When a certificate of a listener expires." };
 static const struct family clients = { "maglev_router_client_connections", METRICS_GAUGE,
 				       "Open connections of clients." };
 static const struct family links = { "maglev_router_server_connections", METRICS_GAUGE,
 				     "Open connections to servers." };
+
+static const struct family flows = { "maglev_router_sessions", METRICS_GAUGE,
+				     "Sessions of datagrams." };
+static const struct family begun = { "maglev_router_sessions_total", METRICS_COUNTER,
+				     "Sessions of datagrams that have begun." };
+static const struct family evicted = { "maglev_router_sessions_evicted_total", METRICS_COUNTER,
+				       "Sessions that gave way to others." };
+static const struct family datagrams = { "maglev_router_datagrams_total", METRICS_COUNTER,
+					 "Datagrams from clients and to them." };
+static const struct family dropped = { "maglev_router_datagrams_dropped_total", METRICS_COUNTER,
+				       "Datagrams that were dropped." };
+static const struct family trunks = { "maglev_router_server_trunks", METRICS_GAUGE,
+				      "Open connections to servers with HTTP/2." };
+static const char *const handshake_results[WORKER_HANDSHAKES] = { "full", "resumed", "refused",
+								  "failed" };
+static const struct family secured = { "maglev_router_server_handshakes_total", METRICS_COUNTER,
+				       "TLS handshakes with servers, by how they ended." };
 
 static const char *const results[WORKER_COPIES] = { "answered", "failed", "cut" };
 static const struct family copies = { "maglev_router_mirrored_total", METRICS_COUNTER,
@@ -112,6 +138,27 @@ static void add_copies(struct buf *out, const struct worker_totals *t)
 	}
 }
 
+static void add_server_handshakes(struct buf *out, const struct worker_totals *t)
+{
+	begin(out, &secured);
+	for (size_t i = 0; i < WORKER_HANDSHAKES; i++) {
+		const struct metrics_label label = { "result", str_of(handshake_results[i]) };
+
+		metrics_u64(out, secured.name, &label, 1, t->server_handshakes[i]);
+	}
+}
+
+/* What is not known to be HTTP/2 counts as HTTP/1. */
+static void by_protocol(struct buf *out, const struct family *f, uint64_t all, uint64_t h2)
+{
+	struct metrics_label label = { "protocol", STR("HTTP/1") };
+
+	begin(out, f);
+	metrics_u64(out, f->name, &label, 1, all > h2 ? all - h2 : 0);
+	label.value = STR("HTTP/2");
+	metrics_u64(out, f->name, &label, 1, h2);
+}
+
 static void add_refusals(struct buf *out, const struct worker_totals *t)
 {
 	begin(out, &refusals);
@@ -120,6 +167,62 @@ static void add_refusals(struct buf *out, const struct worker_totals *t)
 
 		metrics_u64(out, refusals.name, &label, 1, t->refusals[i]);
 	}
+}
+
+static void add_datagrams(struct buf *out, const struct worker_totals *t)
+{
+	struct metrics_label label = { "direction", STR("received") };
+
+	single(out, &flows, t->flows);
+	single(out, &begun, t->flows_begun);
+	single(out, &evicted, t->evictions);
+	begin(out, &datagrams);
+	metrics_u64(out, datagrams.name, &label, 1, t->received);
+	label.value = STR("sent");
+	metrics_u64(out, datagrams.name, &label, 1, t->sent);
+	begin(out, &dropped);
+	label.name = "reason";
+	for (size_t i = 0; i < DROPS; i++) {
+		label.value = str_of(drop_words[i]);
+		metrics_u64(out, dropped.name, &label, 1, t->dropped[i]);
+	}
+}
+
+static void add_handshakes(struct buf *out, const struct worker_totals *t)
+{
+	static const char *const kinds[] = { "full", "resumed" };
+
+	begin(out, &handshakes);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const struct metrics_label label = { "kind", str_of(kinds[i]) };
+
+		metrics_u64(out, handshakes.name, &label, 1, t->handshakes[i]);
+	}
+}
+
+/* The number of a certificate is its place in the key certificates. */
+static void add_expiry(struct buf *out, const char *listener, const struct tls_context *context)
+{
+	char number[24];
+
+	for (size_t i = 0; i < tls_context_count(context); i++) {
+		const struct tls_certificate *c = tls_context_certificate(context, i);
+		int n = snprintf(number, sizeof(number), "%zu", i);
+		const struct metrics_label labels[] = { { "listener", str_of(listener) },
+							{ "certificate", { number, (size_t)n } },
+							{ "subject", str_of(c->subject) } };
+
+		metrics_u64(out, expiry.name, labels, ARRAY_SIZE(labels),
+			    c->not_after > 0 ? (uint64_t)c->not_after : 0);
+	}
+}
+
+static void add_certificates(struct buf *out, const struct generation *g)
+{
+	begin(out, &expiry);
+	for (size_t i = 0; g && i < g->config.n_listeners; i++)
+		if (g->secrets[i])
+			add_expiry(out, g->config.listeners[i].name, g->secrets[i]->context);
 }
 
 static void add_rollouts(struct buf *out, const struct rollout *r)
@@ -157,14 +260,21 @@ static void add_totals(struct buf *out, const struct metrics_state *s)
 	single(out, &upgrades, s->upgrade_failures);
 	add_rollouts(out, s->rollout);
 	single(out, &requests, t.requests);
+	by_protocol(out, &spoken, t.requests, t.streams);
 	add_answers(out, &t);
 	single(out, &retries, t.retries);
 	add_overflows(out, &t);
 	add_copies(out, &t);
 	single(out, &aborts, t.aborts);
 	add_refusals(out, &t);
+	add_handshakes(out, &t);
+	add_certificates(out, g);
 	single(out, &clients, t.clients);
+	by_protocol(out, &sessions, t.clients, t.sessions);
 	single(out, &links, t.links);
+	add_datagrams(out, &t);
+	single(out, &trunks, t.trunks);
+	add_server_handshakes(out, &t);
 	add_lookups(out, s->router);
 }
 

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "lib/grpc/grpc.h"
 #include "lib/metrics/metrics.h"
 #include "src/router/care.h"
 #include "src/router/metrics_private.h"
@@ -19,7 +20,7 @@
 #define OTHER "other"
 
 struct item {
-	const struct name *name;	    /* of a route */
+	const struct name *name;	    /* of a route or stream */
 	const struct generation_pool *pool; /* of a pool, and of a server */
 	const struct server *server;
 };
@@ -60,6 +61,12 @@ static void list_routes(struct metrics_items *m, const struct generation *g)
 		vec_push(&m->lists[STATS_ROUTE], (struct item){ .name = g->routes[i] });
 }
 
+static void list_streams(struct metrics_items *m, const struct generation *g)
+{
+	for (size_t i = 0; i < g->config.n_streams; i++)
+		vec_push(&m->lists[STATS_STREAM], (struct item){ .name = g->streams[i] });
+}
+
 /* A pool may name a server twice; it has its samples once. */
 static void list_servers(struct metrics_items *m, const struct generation_pool *p, bool *seen)
 {
@@ -92,6 +99,7 @@ struct metrics_items *metrics__items_new(const struct stats *stats, const struct
 	m->limit = limit;
 	if (g) {
 		list_routes(m, g);
+		list_streams(m, g);
 		list_pools(m, g);
 	}
 	return m;
@@ -129,7 +137,7 @@ static void read_figures(const struct stats *stats, enum stats_kind kind, const 
 		ret->care = care_counts(item->server);
 		return;
 	}
-	if (kind == STATS_ROUTE) {
+	if (item->name) {
 		stats_sum(stats, kind, item->name->number, item->name->id, &ret->v);
 		return;
 	}
@@ -203,6 +211,15 @@ static void classes(struct sample *s, unsigned what)
 		labelled(s, "class", metrics__classes[i], s->f->v.counters[STATS_1XX + i]);
 }
 
+/* Most routes have no calls, and most calls few codes. */
+static void codes(struct sample *s, unsigned what)
+{
+	for (unsigned i = 0; i < L7_GRPC_CODES; i++)
+		if (s->f->v.counters[STATS_CODE + i])
+			labelled(s, "grpc_status", grpc_status_name((enum grpc_status)i),
+				 s->f->v.counters[STATS_CODE + i]);
+}
+
 static void failures(struct sample *s, unsigned what)
 {
 	labelled(s, "kind", "connect", s->f->v.counters[STATS_CONNECT]);
@@ -267,6 +284,8 @@ static const struct row rows[] = {
 	  "Requests of a route that are under way.", STATS_ROUTE, counter, STATS_ACTIVE },
 	{ "maglev_router_route_answers_total", METRICS_COUNTER,
 	  "Answers of a route, by the class of their status.", STATS_ROUTE, classes, 0 },
+	{ "maglev_router_route_grpc_total", METRICS_COUNTER,
+	  "Calls of gRPC of a route, by their code.", STATS_ROUTE, codes, 0 },
 	{ "maglev_router_route_aborts_total", METRICS_COUNTER,
 	  "Requests of a route that ended without a complete answer.", STATS_ROUTE, counter,
 	  STATS_ABORTS },
@@ -281,12 +300,29 @@ static const struct row rows[] = {
 	{ "maglev_router_route_first_byte_seconds", METRICS_HISTOGRAM,
 	  "Time from the head of a request to the head of the server's answer.", STATS_ROUTE,
 	  first_byte, 0 },
+	{ "maglev_router_stream_connections_total", METRICS_COUNTER, "Connections of a stream.",
+	  STATS_STREAM, counter, STATS_REQUESTS },
+	{ "maglev_router_stream_connections_active", METRICS_GAUGE,
+	  "Connections of a stream that are open.", STATS_STREAM, counter, STATS_ACTIVE },
+	{ "maglev_router_stream_aborts_total", METRICS_COUNTER,
+	  "Connections of a stream that found no server, or did not end on both sides.",
+	  STATS_STREAM, counter, STATS_ABORTS },
+	{ "maglev_router_stream_retries_total", METRICS_COUNTER,
+	  "Further tries to connect to a server.", STATS_STREAM, counter, STATS_RETRIES },
+	{ "maglev_router_stream_received_bytes_total", METRICS_COUNTER,
+	  "Bytes from the clients of a stream.", STATS_STREAM, counter, STATS_IN },
+	{ "maglev_router_stream_sent_bytes_total", METRICS_COUNTER,
+	  "Bytes to the clients of a stream.", STATS_STREAM, counter, STATS_OUT },
+	{ "maglev_router_stream_connect_seconds", METRICS_HISTOGRAM,
+	  "Time until a connection of a stream had a server.", STATS_STREAM, first_byte, 0 },
 	{ "maglev_router_pool_requests_total", METRICS_COUNTER, "Requests for a pool.", STATS_POOL,
 	  counter, STATS_REQUESTS },
 	{ "maglev_router_pool_requests_active", METRICS_GAUGE,
 	  "Requests for a pool that are under way.", STATS_POOL, counter, STATS_ACTIVE },
 	{ "maglev_router_pool_answers_total", METRICS_COUNTER,
 	  "Answers to requests for a pool, by the class of their status.", STATS_POOL, classes, 0 },
+	{ "maglev_router_pool_grpc_total", METRICS_COUNTER,
+	  "Calls of gRPC for a pool, by their code.", STATS_POOL, codes, 0 },
 	{ "maglev_router_pool_aborts_total", METRICS_COUNTER,
 	  "Requests for a pool that ended without a complete answer.", STATS_POOL, counter,
 	  STATS_ABORTS },
@@ -325,6 +361,9 @@ static const struct row rows[] = {
 	  "How often a server was left out because requests failed.", STATS_SERVER, ejections, 0 },
 	{ "maglev_router_server_links", METRICS_GAUGE, "Open connections to a server.",
 	  STATS_SERVER, connections, 0 },
+	{ "maglev_router_server_shared_links", METRICS_GAUGE,
+	  "Open connections to a server that requests share, by HTTP/2.", STATS_SERVER, counter,
+	  STATS_SHARED },
 };
 
 /* ---- the walk ---- */
@@ -332,9 +371,13 @@ static const struct row rows[] = {
 static void write_sample(const struct row *row, const struct figures *f, struct str name,
 			 struct str server, struct buf *out)
 {
+	static const char *const labels[STATS_KINDS] = { [STATS_ROUTE] = "route",
+							 [STATS_STREAM] = "stream",
+							 [STATS_POOL] = "pool",
+							 [STATS_SERVER] = "pool" };
 	struct sample s = { .out = out, .name = row->name, .n = 1, .f = f };
 
-	s.labels[0] = (struct metrics_label){ row->kind == STATS_ROUTE ? "route" : "pool", name };
+	s.labels[0] = (struct metrics_label){ labels[row->kind], name };
 	if (row->kind == STATS_SERVER)
 		s.labels[s.n++] = (struct metrics_label){ "server", server };
 	row->write(&s, row->what);

@@ -160,9 +160,9 @@ static void pass(struct mirror *m, struct str bytes)
 			buf_add(&m->held, bytes.p, bytes.n);
 		return;
 	}
-	if (stream_unsent(&m->link->stream) + bytes.n > UNSENT_MAX)
+	if (link_unsent(m->link) + bytes.n > UNSENT_MAX)
 		end(m, WORKER_CUT);
-	else if (stream_send(&m->link->stream, bytes.p, bytes.n) < 0)
+	else if (bytes.n && link_sendv(m->link, &bytes, 1) < 0)
 		end(m, WORKER_FAILED);
 }
 
@@ -205,7 +205,9 @@ static struct link *find_link(struct exchange *x, const struct generation_pool *
 {
 	struct worker *w = exchange__worker(x);
 	const struct l7_limits *limits = &pool->config->limits;
-	const struct link_wish wish = { .pool = pool->config, .client = x->client };
+	const struct link_wish wish = { .pool = pool->config,
+					.secure = pool->secure,
+					.client = x->client };
 	struct server *server;
 
 	if (w->n_mirrors >= COPIES_MAX || (limits->connections && quota_is_crowded(pool->quota)))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 
 static const char about[] =
 	"Passes HTTP requests on to servers, by host, path, method, headers and query. A new "
@@ -79,6 +80,13 @@ static const struct cli_option table[] = {
 	  .fallback = "10m",
 	  .help = "time for requests that are under way when a new process has taken over",
 	  .duration = &values.upgrade_drain_time },
+	{ .name = "ticket-rotation",
+	  .kind = CLI_DURATION,
+	  .env = "MAGLEV_ROUTER_TICKET_ROTATION",
+	  .fallback = "2h",
+	  .help = "how often the keys of TLS session tickets are replaced; three are kept, so that "
+		  "a session can be resumed for at least two periods, and for 4h at most",
+	  .duration = &values.ticket_rotation },
 	{ .name = "admin-addr",
 	  .kind = CLI_STRING,
 	  .env = "MAGLEV_ROUTER_ADMIN_ADDR",
@@ -117,7 +125,8 @@ static const struct cli_option table[] = {
 	  .env = "MAGLEV_ROUTER_ADMIN_MAX_BODY",
 	  .fallback = "1024",
 	  .argument = "KIB",
-	  .help = "largest body of a request to the admin API, in KiB; a document has at most 4096",
+	  .help = "largest body of a request to the admin API, in KiB; "
+		  "a document has at most 65536",
 	  .count = &values.admin_max_body },
 	{ .name = "admin-max-answer",
 	  .kind = CLI_COUNT,
@@ -143,12 +152,7 @@ static const struct cli_option table[] = {
 		  "added up as \"other\"",
 	  .count = &values.metrics_limit },
 	SERVICE_OPTIONS("MAGLEV_ROUTER_", values.grpc, "127.0.0.1:9096"),
-	{ .name = "log-level",
-	  .kind = CLI_LEVEL,
-	  .env = "MAGLEV_ROUTER_LOG_LEVEL",
-	  .fallback = "info",
-	  .help = "debug, info, warn or error",
-	  .level = &values.log_level },
+	DAEMON_LOG_OPTIONS("MAGLEV_ROUTER_", values.log),
 	{ .name = "check",
 	  .kind = CLI_BOOL,
 	  .env = "MAGLEV_ROUTER_CHECK",
@@ -233,6 +237,8 @@ void options_parse(struct options *o, int argc, char *const argv[])
 		refuse("--head-timeout, --idle-timeout and --stall-timeout must be longer than 0");
 	if (values.drain_time <= 0 || values.upgrade_drain_time <= 0 || values.drain_delay < 0)
 		refuse("--drain-time and --upgrade-drain-time must be longer than 0");
+	if (values.ticket_rotation < NSEC_PER_SEC)
+		refuse("--ticket-rotation must be at least 1s");
 	check_grpc(&values.grpc);
 	check_access(&values.admin_access);
 	if (!values.threads)

@@ -7,6 +7,7 @@
 
 #include "base/addr.h"
 #include "lib/cli/cli.h"
+#include "lib/daemon/daemon.h"
 #include "lib/net/dns.h"
 #include "lib/service/options.h"
 #include "src/router/access.h"
@@ -22,7 +23,8 @@ struct options {
 	size_t threads, metrics_limit;
 	int64_t head_timeout, idle_timeout, stall_timeout;   /* ns */
 	int64_t drain_time, drain_delay, upgrade_drain_time; /* ns */
-	enum log_level log_level;
+	int64_t ticket_rotation;			     /* ns */
+	struct daemon_log log;
 	bool watch, check;
 };
 

@@ -42,6 +42,7 @@ static Maglev__RouterGeneration *generation(struct router *r, struct history_rec
 	to->in_force = current && current->number == record->number;
 	to->held = router_holds(r, record->number);
 	to->peer = info_text(record->peer);
+	to->operator_ = info_text(record->operator);
 	to->of = record->of;
 	count_changes(router_history(r), record, to);
 	return to;
@@ -89,6 +90,7 @@ static void add_names(const struct sides *s, const struct l7_names *names, const
 {
 	static const char *const kinds[ROUTER_ENTRIES] = { [ROUTER_LISTENERS] = "listener",
 							   [ROUTER_ROUTES] = "route",
+							   [ROUTER_STREAMS] = "stream",
 							   [ROUTER_POOLS] = "pool",
 							   [ROUTER_REST] = "other" };
 	size_t n = l7_names_listed(names);

@@ -20,8 +20,20 @@ static int by_address(const void *pa, const void *pb)
 			    &((const struct generation_port *)pb)->at);
 }
 
+/* All listeners of an address have TLS, or none has. */
+static enum generation_opening opening_of(const struct l7_listener *l,
+					  enum generation_opening others)
+{
+	if (l->tls.mode == L7_TLS_PASSTHROUGH || others == OPENING_HELLO)
+		return OPENING_HELLO;
+	if (l->tls.mode == L7_TLS_TERMINATE)
+		return OPENING_TLS;
+	return l->protocol == L7_HTTP ? OPENING_HTTP : OPENING_TCP;
+}
+
 /* Adds the listeners of one address; the entries of its table are in the order of listeners. */
-static void fill_port(struct arena *arena, const struct l7_config *c, struct generation_port *p)
+static void fill_port(struct arena *arena, const struct l7_config *c, bool udp,
+		      struct generation_port *p)
 {
 	size_t *listeners = arena_array_of(arena, c->n_listeners, size_t);
 	struct l7_entry *entries = arena_array_of(arena, c->n_listeners, struct l7_entry);
@@ -29,35 +41,39 @@ static void fill_port(struct arena *arena, const struct l7_config *c, struct gen
 	for (size_t i = 0; i < c->n_listeners; i++) {
 		const struct l7_listener *l = &c->listeners[i];
 
-		if (endpoint_cmp(&l->at, &p->at) != 0)
+		if ((l->protocol == L7_UDP) != udp || endpoint_cmp(&l->at, &p->at) != 0)
 			continue;
 		entries[p->n] =
 			(struct l7_entry){ .host = l->host,
 					   .match = { .kind = L7_PREFIX, .path = STR("/") } };
 		listeners[p->n++] = i;
+		p->opening = opening_of(l, p->opening);
 	}
 	p->listeners = listeners;
 	if (p->n > 1 || entries[0].host.n)
 		p->hosts = l7_table_build(arena, entries, p->n, settings_matches);
 }
 
-static void compile_ports(struct plan_tables *t, const struct l7_config *c)
+/* The addresses of connections, or those of datagrams. */
+static const struct generation_port *compile_ports(struct arena *arena, const struct l7_config *c,
+						   bool udp, size_t *ret_n)
 {
 	struct generation_port *ports =
-		arena_array_of(t->arena, c->n_listeners, struct generation_port);
-	size_t n = 0;
+		arena_array_of(arena, c->n_listeners, struct generation_port);
+	size_t all = 0, n = 0;
 
 	for (size_t i = 0; i < c->n_listeners; i++)
-		ports[i].at = c->listeners[i].at;
-	if (c->n_listeners)
-		qsort(ports, c->n_listeners, sizeof(*ports), by_address);
-	for (size_t i = 0; i < c->n_listeners; i++)
+		if ((c->listeners[i].protocol == L7_UDP) == udp)
+			ports[all++].at = c->listeners[i].at;
+	if (all)
+		qsort(ports, all, sizeof(*ports), by_address);
+	for (size_t i = 0; i < all; i++)
 		if (i == 0 || endpoint_cmp(&ports[i].at, &ports[n - 1].at) != 0)
 			ports[n++].at = ports[i].at;
 	for (size_t i = 0; i < n; i++)
-		fill_port(t->arena, c, &ports[i]);
-	t->ports = ports;
-	t->n_ports = n;
+		fill_port(arena, c, udp, &ports[i]);
+	*ret_n = n;
+	return ports;
 }
 
 /* ---- tables ---- */
@@ -74,6 +90,10 @@ static void compile_listeners(struct plan_tables *t, const struct l7_config *c)
 		l->entries = l7_config_entries(c, i, t->arena);
 		l->table = l7_table_build(t->arena, l->entries.entries, l->entries.n,
 					  settings_matches);
+		l->streams = l7_config_streams(c, i, t->arena);
+		if (l->streams.n > 1 || (l->streams.n && l->streams.entries[0].host.n))
+			l->names = l7_table_build(t->arena, l->streams.entries, l->streams.n,
+						  settings_matches);
 	}
 	t->listeners = list;
 }
@@ -98,7 +118,8 @@ static struct plan_tables *compile(struct settings *settings)
 	t->arena = arena;
 	t->settings = settings;
 	compile_listeners(t, &settings->config);
-	compile_ports(t, &settings->config);
+	t->ports = compile_ports(arena, &settings->config, false, &t->n_ports);
+	t->udp_ports = compile_ports(arena, &settings->config, true, &t->n_udp_ports);
 	compile_fallback(t, settings->config.fallback);
 	return t;
 }

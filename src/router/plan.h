@@ -13,13 +13,26 @@
 
 struct generation_listener {
 	const struct l7_listener *config;
+	/* of protocol http */
 	struct l7_entries entries;
 	const struct l7_table *table;
+	/* of protocol tcp and udp */
+	struct l7_stream_entries streams;
+	const struct l7_table *names; /* which of them; NULL: there is one, without hosts */
+};
+
+/* How the connections of an address begin. */
+enum generation_opening {
+	OPENING_HTTP,  /* with a request */
+	OPENING_TCP,   /* with anything */
+	OPENING_TLS,   /* with TLS, which ends here */
+	OPENING_HELLO, /* with TLS; the name in its first message says whether it ends here */
 };
 
 /* An address that is listened on, and the listeners that share it. */
 struct generation_port {
 	struct endpoint at;
+	enum generation_opening opening;
 	const size_t *listeners;
 	size_t n;
 	const struct l7_table *hosts; /* which of them, by host; NULL if there is only one */
@@ -30,6 +43,8 @@ struct plan_tables {
 	const struct generation_listener *listeners;
 	const struct generation_port *ports; /* sorted by address */
 	size_t n_ports;
+	const struct generation_port *udp_ports; /* the same for datagrams */
+	size_t n_udp_ports;
 	struct l7_target fallback;
 	/* the rest is private */
 	unsigned references;

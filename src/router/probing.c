@@ -15,9 +15,14 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "core/health/schedule.h"
+#include "lib/tls/tls.h"
 #include "wire/outcome.h"
 
 #define FIRST_WITHIN NSEC_PER_SEC /* the first questions of many servers are spread over this */
+
+static const enum probe_kind kinds[] = {
+	[L7_PROBE_HTTP] = PROBE_HTTP, [L7_PROBE_GRPC] = PROBE_GRPC, [L7_PROBE_TCP] = PROBE_TCP
+};
 
 static struct health_rule rule_of(const struct probing *p)
 {
@@ -26,10 +31,11 @@ static struct health_rule rule_of(const struct probing *p)
 
 static bool is_same(const struct l7_probe *a, const struct l7_probe *b)
 {
-	return a->send_proxy == b->send_proxy && a->enabled == b->enabled &&
-	       cstr_eq(a->path, b->path) && cstr_eq(a->host, b->host) && a->low == b->low &&
-	       a->high == b->high && a->interval == b->interval && a->timeout == b->timeout &&
-	       a->rise == b->rise && a->fall == b->fall;
+	return a->send_proxy == b->send_proxy && a->enabled == b->enabled && a->type == b->type &&
+	       cstr_eq(a->service, b->service) && cstr_eq(a->path, b->path) &&
+	       cstr_eq(a->host, b->host) && a->low == b->low && a->high == b->high &&
+	       a->interval == b->interval && a->timeout == b->timeout && a->rise == b->rise &&
+	       a->fall == b->fall;
 }
 
 static void arm(struct probing *p, int64_t at, int64_t now)
@@ -52,6 +58,13 @@ static bool counts(const struct probe_outcome *outcome)
 	return outcome->error != PROBE_ERR_SOCKET;
 }
 
+static enum probe_kind kind_of(const struct probing *p)
+{
+	enum probe_kind kind = kinds[p->config.type];
+
+	return kind == PROBE_HTTP && p->tls ? PROBE_HTTPS : kind;
+}
+
 static void on_done(struct probe *probe, const struct probe_outcome *outcome, void *user)
 {
 	struct probing *p = user;
@@ -60,7 +73,7 @@ static void on_done(struct probe *probe, const struct probe_outcome *outcome, vo
 	bool changed = false;
 
 	p->asked = true;
-	p->code = outcome_code(p->config.path ? PROBE_HTTP : PROBE_TCP, outcome);
+	p->code = outcome_code(kind_of(p), outcome);
 	snprintf(p->reason, sizeof(p->reason), "%s", outcome->reason);
 	if (health_code_is_pass(p->code))
 		p->counts.passes++;
@@ -75,13 +88,17 @@ static void on_done(struct probe *probe, const struct probe_outcome *outcome, vo
 
 static struct probe_spec spec_of(const struct probing *p)
 {
-	return (struct probe_spec){ .kind = p->config.path ? PROBE_HTTP : PROBE_TCP,
+	const char *path = p->config.path ?: p->config.service;
+
+	return (struct probe_spec){ .kind = kind_of(p),
 				    .target = { p->addresses[p->turn % p->n], p->port },
 				    .timeout = p->config.timeout,
-				    .path = p->config.path,
+				    .path = kind_of(p) == PROBE_TCP ? NULL : path,
 				    .send_proxy = p->config.send_proxy,
 				    .host = p->config.host ?: p->authority,
 				    .user_agent = p->env->user_agent,
+				    .tls = p->tls,
+				    .server_name = p->server_name,
 				    .codes = &p->codes,
 				    .n_codes = 1 };
 }
@@ -122,15 +139,26 @@ static void drop_config(struct probing *p)
 {
 	free(TAKE_PTR(p->path));
 	free(TAKE_PTR(p->host));
+	free(TAKE_PTR(p->server_name));
+	tls_context_free(TAKE_PTR(p->tls));
+	p->secure = 0;
+	free(TAKE_PTR(p->service));
 	p->config = (struct l7_probe){ 0 };
 }
 
-static void copy_config(struct probing *p, const struct l7_probe *config)
+static void copy_config(struct probing *p, const struct l7_probe *config,
+			const struct probing_tls *tls)
 {
 	drop_config(p);
 	p->config = *config;
 	p->config.path = p->path = config->path ? mem_strdup(config->path) : NULL;
 	p->config.host = p->host = config->host ? mem_strdup(config->host) : NULL;
+	p->config.service = p->service = config->service ? mem_strdup(config->service) : NULL;
+	if (!tls || !tls->secure->probes)
+		return;
+	p->tls = tls_context_ref(tls->secure->probes);
+	p->secure = tls->secure->id;
+	p->server_name = mem_strdup(tls->secure->name ?: tls->name);
 }
 
 void probing_init(struct probing *p, struct probing_env *env, const char *authority,
@@ -150,14 +178,15 @@ void probing_end(struct probing *p)
 	free(TAKE_PTR(p->addresses));
 }
 
-bool probing_set(struct probing *p, const struct l7_probe *config)
+bool probing_set(struct probing *p, const struct l7_probe *config, const struct probing_tls *tls)
 {
 	struct health_rule rule;
 
-	if ((!config->enabled && !p->config.enabled) || is_same(&p->config, config))
+	if ((!config->enabled && !p->config.enabled) ||
+	    (is_same(&p->config, config) && p->secure == (tls ? tls->secure->id : 0)))
 		return false;
 	stop(p);
-	copy_config(p, config);
+	copy_config(p, config, tls);
 	if (!config->enabled) {
 		health_init(&p->health, loop_realtime());
 		p->asked = false;

@@ -11,6 +11,7 @@
 #include "core/health/health.h"
 #include "core/l7/config.h"
 #include "lib/probe/probe.h"
+#include "src/router/secures.h"
 
 /* What all have in common. */
 struct probing_env {
@@ -24,6 +25,12 @@ struct probing_counts {
 	uint64_t passes, failures;
 };
 
+/* How a server with TLS is asked. */
+struct probing_tls {
+	const struct secure *secure;
+	const char *name; /* of the server */
+};
+
 struct probing {
 	struct probing_env *env;
 	struct addr *addresses; /* asked in turn */
@@ -31,7 +38,10 @@ struct probing {
 	uint16_t port;
 	char *authority;	/* "www.example.com:8080" for requests; NULL: the address */
 	struct l7_probe config; /* its texts are the following */
-	char *path, *host;
+	char *path, *host, *service;
+	struct tls_context *tls; /* with TLS; otherwise NULL */
+	uint64_t secure;	 /* id of its settings */
+	char *server_name;
 	struct health health;
 	bool asked; /* there was a result: the following are set */
 	enum health_code code;
@@ -51,8 +61,8 @@ void probing_init(struct probing *p, struct probing_env *env, const char *author
 void probing_end(struct probing *p);
 /*
  * Begins, changes or ends the checks; does nothing if nothing differs. Returns true if the state
- * was dropped because there are no checks any more.
+ * was dropped because there are no checks any more. tls may be NULL.
  */
-bool probing_set(struct probing *p, const struct l7_probe *config);
+bool probing_set(struct probing *p, const struct l7_probe *config, const struct probing_tls *tls);
 /* The addresses from the next check on; without any there are no checks. */
 void probing_move(struct probing *p, const struct addr *list, size_t n, uint16_t port);

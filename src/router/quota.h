@@ -30,6 +30,7 @@ struct quota_place {
 	struct quota_side *side; /* NULL: it does not wait */
 	int64_t since;		 /* monotonic ns */
 	bool bound;		 /* to one server */
+	bool relay;		 /* of a relay, not of a request */
 };
 
 TAILQ_HEAD(quota_queue, quota_place);

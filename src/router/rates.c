@@ -40,9 +40,20 @@ struct rates {
 
 /* ---- one name ---- */
 
+/* Calls whose code is a failure; their status is 200. */
+static uint64_t failed_calls(const struct stats_values *v)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < L7_GRPC_CODES; i++)
+		if (l7_grpc_failed((enum l7_grpc_code)i))
+			n += v->counters[STATS_CODE + i];
+	return n;
+}
+
 uint64_t rates_errors(enum stats_kind kind, const struct stats_values *v)
 {
-	uint64_t n = v->counters[STATS_5XX] + v->counters[STATS_ABORTS];
+	uint64_t n = v->counters[STATS_5XX] + v->counters[STATS_ABORTS] + failed_calls(v);
 
 	if (kind == STATS_SERVER)
 		n += v->counters[STATS_CONNECT] + v->counters[STATS_BROKEN] +

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "lib/grpc/timeout.h"
 #include "src/router/internal.h"
 
 /* Checks the framing of the bytes that wait; those that belong to the body are [sent, *end). */
@@ -46,7 +47,7 @@ static void recycle(struct exchange *x)
 {
 	struct buffer *in = x->client->in;
 
-	if (in->n < BUFFER_SIZE || x->up.done)
+	if ((x->repeatable && client_has_room(x->client)) || x->up.done)
 		return;
 	exchange__keep_head(x);
 	x->repeatable = false;
@@ -85,7 +86,7 @@ static void push_pieces(struct exchange *x, struct str head)
 		mirror_feed(x, (struct str){ c->in->p + x->sent, end - x->sent });
 	x->in += end - x->sent;
 	x->sent = end;
-	if (n && stream_sendv(&x->link->stream, pieces, n) < 0) {
+	if (n && link_sendv(x->link, pieces, n) < 0) {
 		be_cut(x);
 		return;
 	}
@@ -94,7 +95,7 @@ static void push_pieces(struct exchange *x, struct str head)
 		exchange_drop(x);
 		return;
 	}
-	if (stream_is_full(&x->link->stream)) {
+	if (link_is_full(x->link)) {
 		x->full_up = true;
 		exchange__steer_server(x);
 	}
@@ -114,10 +115,10 @@ void exchange__end_tunnel(struct exchange *x)
 static void push_tunnel(struct exchange *x)
 {
 	struct client *c = x->client;
-	struct stream *to = &x->link->stream;
+	struct link *to = x->link;
 
 	if (c->in && c->in->n > x->sent &&
-	    stream_send(to, c->in->p + x->sent, c->in->n - x->sent) < 0) {
+	    link_sendv(to, &(struct str){ c->in->p + x->sent, c->in->n - x->sent }, 1) < 0) {
 		exchange_drop(x);
 		return;
 	}
@@ -130,8 +131,8 @@ static void push_tunnel(struct exchange *x)
 		return;
 	}
 	if (c->ended)
-		stream_shutdown(to);
-	x->full_up = stream_is_full(to);
+		link_shutdown(to);
+	x->full_up = link_is_full(to);
 	exchange_steer(x);
 }
 
@@ -253,16 +254,34 @@ static void copy(struct exchange *x)
 		mirror_begin(x, (struct str){ w->out.p, w->out.n });
 }
 
+/* A server that knows how much time is left does not work on for a client that has gone. */
+static void set_timeout(const struct exchange *x, struct head_request *r,
+			char text[static GRPC_TIMEOUT_STRLEN])
+{
+	int64_t due = x->due, left;
+
+	if (x->try_due && (!due || x->try_due < due))
+		due = x->try_due;
+	if (!due)
+		return;
+	left = due - loop_monotonic();
+	r->grpc_timeout = str_of(grpc_timeout_format(left > 0 ? left : 1, text));
+}
+
 static void send_request(struct exchange *x, const struct http_head *h)
 {
 	struct client *c = x->client;
 	struct worker *w = c->worker;
-	char trace[L7_TRACE_SIZE];
+	char trace[L7_TRACE_SIZE], timeout[GRPC_TIMEOUT_STRLEN];
 	struct head_request r = { .from = h,
 				  .client = &c->source,
 				  .scheme = c->secure ? STR("https") : STR("http"),
 				  .upgrade = x->upgrade };
 
+	if (x->listener->tls.header.n) {
+		r.subject_name = x->listener->tls.header;
+		r.subject = secure_subject(c);
+	}
 	head_read_target(h, &r.asked, &r.target);
 	if (h->target.p[0] != '/')
 		r.host = r.asked;
@@ -272,9 +291,13 @@ static void send_request(struct exchange *x, const struct http_head *h)
 		straighten(x, &r);
 	set_forwarded(x, &r);
 	set_trace(x, &r, trace);
+	if (x->grpc)
+		set_timeout(x, &r, timeout);
 	rewrite(x, &r);
 	exchange__add_edits(&x->target->rule->filters.request, r.edits, &r.n_edits);
 	exchange__add_edits(&x->backend->filters.request, r.edits, &r.n_edits);
+	if (x->web)
+		r.edits[r.n_edits++] = &call_web_request;
 	head_write_request(&r, &w->out);
 	x->sent = x->start + x->head;
 	x->in = x->head;
@@ -328,6 +351,7 @@ static const struct generation_pool *pool_of(const struct exchange *x)
 enum exchange__seat exchange__take_link(struct exchange *x, bool fresh, bool *ret_open)
 {
 	const struct link_wish wish = { .pool = pool_of(x)->config,
+					.secure = pool_of(x)->secure,
 					.client = x->client,
 					.fresh = fresh };
 	bool full = true;

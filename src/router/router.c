@@ -2,6 +2,7 @@
 #include "src/router/router.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,9 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "lib/log/log.h"
+#include "src/router/arrivals.h"
 #include "src/router/care.h"
+#include "src/router/flow_pass.h"
 
 struct router {
 	struct ev_loop *loop;
@@ -19,7 +22,9 @@ struct router {
 	struct generation_shared shared;
 	struct stats *stats;
 	struct care *care;
-	struct gate *gate;
+	struct gate *gate, *sessions;
+	struct vault *vault;
+	ev_timer rotation;	    /* of the keys of session tickets */
 	struct generation *current; /* with a reference of its own */
 	struct worker_trial trial;  /* its generation has one, too */
 	uint64_t number;
@@ -35,6 +40,8 @@ struct router {
 	bool stopping;			      /* from the beginning of the drain on */
 	bool frozen;			      /* a new process is taking over */
 	bool waiting;			      /* for router_accept() */
+	int channel;		   /* that sessions of another process come from; -1: none */
+	struct arrivals *arrivals; /* they are coming: datagrams are not received yet */
 };
 
 /* ---- what data threads say ---- */
@@ -156,7 +163,10 @@ static int open_ports(struct router *r, const struct generation *g, struct buf *
 	int error = 0;
 
 	for (size_t i = 0; i < g->n_ports && error == 0; i++)
-		error = sockets_open(&r->sockets, &g->ports[i].at, r->config.threads, why);
+		error = sockets_open(&r->sockets, &g->ports[i].at, false, r->config.threads, why);
+	for (size_t i = 0; i < g->n_udp_ports && error == 0; i++)
+		error = sockets_open(&r->sockets, &g->udp_ports[i].at, true, r->config.threads,
+				     why);
 	return error;
 }
 
@@ -165,10 +175,19 @@ static void give_sockets(struct router *r)
 {
 	for (size_t i = 0; i < r->sockets.n; i++) {
 		struct router_socket *s = &r->sockets.items[i];
+		const struct worker_socket gift = { .at = s->at,
+						    .fd = s->fd,
+						    .udp = s->udp,
+						    .group = s->group,
+						    .turn = s->turn,
+						    .generation = r->number };
 
-		if (!s->given)
-			worker_give_socket(r->workers[s->turn % r->config.threads], &s->at, s->fd,
-					   r->number);
+		s->returned = false;
+		if (s->given || (s->udp && r->arrivals))
+			continue;
+		if (s->group)
+			socket_group_hold(s->group);
+		worker_give_socket(r->workers[s->turn % r->config.threads], &gift);
 		s->given = true;
 	}
 }
@@ -183,9 +202,28 @@ static void retire(struct router *r, struct generation *g)
 	free_generation(r, g);
 }
 
-static const char *listener_name(const struct generation *g, const struct endpoint *at)
+static const char *listener_name(const struct generation *g, const struct generation_port *p)
 {
-	return g->config.listeners[generation_port(g, at)->listeners[0]].name;
+	return g->config.listeners[p->listeners[0]].name;
+}
+
+static const struct generation_port *port_of(const struct generation *g, bool udp,
+					     const struct endpoint *at)
+{
+	return udp ? generation_udp_port(g, at) : generation_port(g, at);
+}
+
+/* The addresses that the one before had and g has not. */
+static void log_closed(const struct generation *old, const struct generation *g, bool udp)
+{
+	const struct generation_port *ports = udp ? old->udp_ports : old->ports;
+	size_t n = udp ? old->n_udp_ports : old->n_ports;
+	char text[ENDPOINT_STRLEN];
+
+	for (size_t i = 0; i < n; i++)
+		if (!port_of(g, udp, &ports[i].at))
+			log_info("listener-closed", LOG_S("for", listener_name(old, &ports[i])),
+				 LOG_S("addr", endpoint_format(&ports[i].at, text)));
 }
 
 /* Says which addresses are new in g, and which the one before had and g has not. */
@@ -197,15 +235,15 @@ static void log_ports(const struct router *r, const struct generation *g,
 	for (size_t i = 0; i < r->sockets.n; i++) {
 		const struct router_socket *s = &r->sockets.items[i];
 
-		if (!s->given && !s->turn)
-			log_info("listening", LOG_S("for", listener_name(g, &s->at)),
+		if ((!s->given || s->returned) && !s->turn && !s->leaving)
+			log_info("listening",
+				 LOG_S("for", listener_name(g, port_of(g, s->udp, &s->at))),
 				 LOG_S("addr", endpoint_format(&s->bound, text)));
 	}
-	for (size_t i = 0; old && i < old->n_ports; i++)
-		if (!generation_port(g, &old->ports[i].at))
-			log_info("listener-closed",
-				 LOG_S("for", listener_name(old, &old->ports[i].at)),
-				 LOG_S("addr", endpoint_format(&old->ports[i].at, text)));
+	if (!old)
+		return;
+	log_closed(old, g, false);
+	log_closed(old, g, true);
 }
 
 /* Passes what is in force, and the trial if there is one, to all threads. */
@@ -234,6 +272,7 @@ static void publish(struct router *r, struct generation *g)
 	announce(r);
 	if (old)
 		retire(r, old);
+	vault_sweep(r->vault);
 }
 
 /* Counts it among those that exist. Tallies are shared by those with the same routes. */
@@ -293,6 +332,25 @@ static int refuse(const struct router *r, bool alone, struct buf *why)
 	return 0;
 }
 
+/* Takes the plan. NULL if certificates cannot be used, with *ret_error and why. */
+static struct generation *make(struct router *r, struct plan *plan, struct buf *why, int *ret_error)
+{
+	struct generation *g = enter(r, generation_new(plan, &r->shared, r->number + 1), NULL);
+
+	*ret_error = generation_secure(g, r->vault, why);
+	if (*ret_error == 0)
+		return g;
+	retire(r, g);
+	return NULL;
+}
+
+int router_check(struct router *r, const struct l7_config *config, struct buf *why)
+{
+	int error = secures_check(config, why);
+
+	return error < 0 ? error : vault_check(r->vault, config, why);
+}
+
 int router_apply(struct router *r, struct settings *settings, const struct history_origin *origin,
 		 struct buf *why)
 {
@@ -303,8 +361,9 @@ int router_apply(struct router *r, struct settings *settings, const struct histo
 		settings_release(settings);
 		return error;
 	}
-	g = generation_new(plan_new(settings), &r->shared, r->number + 1);
-	replace(r, enter(r, g, NULL), origin, why, &error);
+	g = make(r, plan_new(settings), why, &error);
+	if (g)
+		replace(r, g, origin, why, &error);
 	return error;
 }
 
@@ -328,8 +387,8 @@ int router_rollback(struct router *r, uint64_t number, const struct history_orig
 		return -ENOENT;
 	}
 	of = to->number;
-	g = generation_new(plan_hold(to->plan), &r->shared, r->number + 1);
-	made = replace(r, enter(r, g, NULL), origin, why, &error);
+	g = make(r, plan_hold(to->plan), why, &error);
+	made = g ? replace(r, g, origin, why, &error) : NULL;
 	if (made)
 		made->of = of;
 	return error;
@@ -397,7 +456,10 @@ static bool same_ports(const struct generation *a, const struct generation *b)
 	for (size_t i = 0; i < a->n_ports; i++)
 		if (!generation_port(b, &a->ports[i].at))
 			return false;
-	return a->n_ports == b->n_ports;
+	for (size_t i = 0; i < a->n_udp_ports; i++)
+		if (!generation_udp_port(b, &a->udp_ports[i].at))
+			return false;
+	return a->n_ports == b->n_ports && a->n_udp_ports == b->n_udp_ports;
 }
 
 int router_try(struct router *r, struct settings *settings, const struct history_origin *origin,
@@ -414,8 +476,9 @@ int router_try(struct router *r, struct settings *settings, const struct history
 		settings_release(settings);
 		return error;
 	}
-	g = generation_new(plan_new(settings), &r->shared, r->number + 1);
-	enter(r, g, NULL);
+	g = make(r, plan_new(settings), why, &error);
+	if (!g)
+		return error;
 	if (!same_ports(g, r->current)) {
 		buf_adds(why, "a rollout cannot open or close addresses of listeners");
 		retire(r, g);
@@ -530,6 +593,8 @@ static int start_workers(struct router *r)
 						      .limits = r->config.limits,
 						      .stats = stats_thread(r->stats, i),
 						      .gate = r->gate,
+						      .sessions = r->sessions,
+						      .door = vault_door(r->vault),
 						      .retired = on_retired,
 						      .answered = on_answered,
 						      .suspect = on_suspect,
@@ -545,6 +610,36 @@ static int start_workers(struct router *r)
 	return 0;
 }
 
+static void on_rotation(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct router *r = container_of(timer, struct router, rotation);
+
+	tls_tickets_rotate(vault_tickets(r->vault));
+}
+
+static int start_vault(struct router *r)
+{
+	const double period = loop_seconds(r->config.ticket_rotation);
+
+	r->vault = vault_new(worker_choose);
+	ev_timer_init(&r->rotation, on_rotation, period, period);
+	ev_timer_start(r->loop, &r->rotation);
+	ev_unref(r->loop);
+	return r->vault ? 0 : -EINVAL;
+}
+
+static void end_vault(struct router *r)
+{
+	ev_ref(r->loop);
+	ev_timer_stop(r->loop, &r->rotation);
+	vault_free(r->vault);
+}
+
+struct tls_tickets *router_tickets(const struct router *r)
+{
+	return vault_tickets(r->vault);
+}
+
 int router_new(struct ev_loop *loop, const struct router_config *config, struct router **ret)
 {
 	struct router *r = mem_zalloc(sizeof(*r));
@@ -552,17 +647,27 @@ int router_new(struct ev_loop *loop, const struct router_config *config, struct 
 
 	r->loop = loop;
 	r->config = *config;
-	r->shared = (struct generation_shared){
-		servers_new(), names_new(), names_new(), tables_new(), config->threads, on_call, r,
-	};
+	r->channel = -1;
+	r->shared = (struct generation_shared){ .servers = servers_new(),
+						.routes = names_new(),
+						.pools = names_new(),
+						.streams = names_new(),
+						.tables = tables_new(),
+						.secures = secures_new(),
+						.threads = config->threads,
+						.call = on_call,
+						.user = r };
 	r->stats = stats_new(config->threads);
 	r->care = care_new(loop, r->shared.servers, &config->care);
 	r->history = history_new();
 	r->gate = gate_new();
+	r->sessions = gate_new();
 	r->workers = mem_zalloc(config->threads * sizeof(struct worker *));
 	ev_async_init(&r->said, on_said);
 	ev_async_start(loop, &r->said);
-	error = start_workers(r);
+	error = start_vault(r);
+	if (error == 0)
+		error = start_workers(r);
 	if (error < 0) {
 		router_free(r);
 		return error;
@@ -579,6 +684,8 @@ void router_free(struct router *r)
 		worker_join(r->workers[i]); /* until all have ended they may call each other */
 	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_stop(r->workers[i]);
+	arrivals_free(r->arrivals);
+	cleanup_fd(&r->channel);
 	care_free(r->care);
 	take_answers(r);
 	free_retired(r);
@@ -592,10 +699,14 @@ void router_free(struct router *r)
 	history_free(r->history);
 	servers_free(r->shared.servers);
 	names_free(r->shared.routes);
+	names_free(r->shared.streams);
 	names_free(r->shared.pools);
 	tables_free(r->shared.tables);
+	secures_free(r->shared.secures);
 	stats_free(r->stats);
 	gate_free(r->gate);
+	gate_free(r->sessions);
+	end_vault(r);
 	free(r->workers);
 	free(r);
 }
@@ -613,22 +724,23 @@ void router_announce(struct router *r)
 
 void router_drain(struct router *r)
 {
+	sockets_leave(&r->sockets);
 	r->draining = r->stopping = true;
 	drain(r, WORKER_DRAIN);
 }
 
 /* ---- another process ---- */
 
-int router_inherit(struct router *r, const struct endpoint *at, int fd)
+int router_inherit(struct router *r, const struct endpoint *at, bool udp, int fd)
 {
 	r->waiting = true;
-	return sockets_adopt(&r->sockets, at, fd);
+	return sockets_adopt(&r->sockets, at, udp, fd);
 }
 
 int router_resume(struct router *r, struct settings *settings, uint64_t number, uint64_t last,
 		  struct buf *why)
 {
-	const struct history_origin origin = { HISTORY_UPGRADE, "" };
+	const struct history_origin origin = { HISTORY_UPGRADE, "", NULL };
 	int error;
 
 	r->number = number - 1;
@@ -643,12 +755,43 @@ uint64_t router_last(const struct router *r)
 	return r->number;
 }
 
-void router_accept(struct router *r)
+static void accept_all(struct router *r)
 {
-	r->waiting = false;
 	give_sockets(r);
 	for (unsigned i = 0; i < r->config.threads; i++)
 		worker_wake(r->workers[i]);
+}
+
+/* A session goes to the thread that gets the socket of its datagrams. */
+static void on_session(const struct router_session *s, int fd, void *user)
+{
+	struct router *r = user;
+
+	worker_give_session(r->workers[s->turn % r->config.threads], session_gift_new(s, fd));
+}
+
+static void on_sessions(void *user)
+{
+	struct router *r = user;
+
+	r->arrivals = NULL;
+	accept_all(r);
+}
+
+void router_expect(struct router *r, int channel)
+{
+	cleanup_fd(&r->channel);
+	r->channel = channel;
+}
+
+void router_accept(struct router *r)
+{
+	const struct arrivals_calls calls = { on_session, on_sessions, r };
+
+	r->waiting = false;
+	if (r->channel >= 0)
+		r->arrivals = arrivals_new(r->loop, TAKE_FD(r->channel), &calls);
+	accept_all(r);
 }
 
 const struct sockets *router_sockets(const struct router *r)
@@ -661,9 +804,13 @@ void router_freeze(struct router *r, bool frozen)
 	r->frozen = frozen;
 }
 
-void router_hand_over(struct router *r)
+/* Each thread has the channel, so that its end is that of the last one. */
+void router_hand_over(struct router *r, int channel)
 {
+	sockets_leave(&r->sockets);
 	r->draining = r->stopping = true;
+	for (unsigned i = 0; i < r->config.threads && channel >= 0; i++)
+		worker_give_channel(r->workers[i], fcntl(channel, F_DUPFD_CLOEXEC, 0));
 	drain(r, WORKER_HAND_OVER);
 }
 

@@ -21,6 +21,7 @@ struct router_config {
 	unsigned threads; /* at least 1 */
 	struct care_config care;
 	struct worker_limits limits;
+	int64_t ticket_rotation; /* ns after which a new key of session tickets is used */
 	/* All threads have ended after router_drain(). */
 	void (*drained)(void *user);
 	void *user;
@@ -44,10 +45,15 @@ void router_set_share(struct router *r, unsigned share);
 /* The trial replaces the generation in force, or is given up. */
 void router_end_trial(struct router *r, bool replace);
 
+/* Whether the certificates of a configuration can be used. -EINVAL with a sentence in why. */
+int router_check(struct router *r, const struct l7_config *config, struct buf *why);
+/* The keys of session tickets, for the process that takes over, and from the one before. */
+struct tls_tickets *router_tickets(const struct router *r);
+
 /*
  * These three make a new generation. They return 0; or a negative errno, with a sentence in why, if
- * an address cannot be used, -EBUSY during a trial, or -ESHUTDOWN after router_drain(); nothing has
- * changed then. Each address that is opened or closed is logged.
+ * an address cannot be used, -EINVAL if a certificate cannot, -EBUSY during a trial, or -ESHUTDOWN
+ * after router_drain(); nothing has changed then. Each address that is opened or closed is logged.
  */
 
 /* Applies settings, which the router owns from now on, also if it fails. */
@@ -104,13 +110,15 @@ unsigned router_threads(const struct router *r);
  */
 
 /* A socket of an address as configured, which then belongs to the router. -EINVAL if it is none. */
-int router_inherit(struct router *r, const struct endpoint *at, int fd);
+int router_inherit(struct router *r, const struct endpoint *at, bool udp, int fd);
 /*
  * Applies the first settings, as router_apply(), with the number that they had. last is the highest
  * number that was used.
  */
 int router_resume(struct router *r, struct settings *settings, uint64_t number, uint64_t last,
 		  struct buf *why);
+/* Sessions of datagrams will come from that channel, which then belongs to the router. */
+void router_expect(struct router *r, int channel);
 void router_accept(struct router *r);
 
 /* The highest number of a generation so far. */
@@ -121,5 +129,8 @@ uint64_t router_last(const struct router *r);
 const struct sockets *router_sockets(const struct router *r);
 /* Applies no configuration until it is thawed. */
 void router_freeze(struct router *r, bool frozen);
-/* As router_drain(), but connections that wait to be accepted are left to the other process. */
-void router_hand_over(struct router *r);
+/*
+ * As router_drain(), but connections that wait to be accepted are left to the other process.
+ * Sessions of datagrams go there through the channel, which is borrowed; -1: there is none.
+ */
+void router_hand_over(struct router *r, int channel);

@@ -23,6 +23,8 @@ struct settings {
 struct settings_file {
 	const char *path;	/* read as JSON if it ends in ".json", else as YAML */
 	struct endpoint listen; /* the only listener, if the file has none */
+	/* More checks, which are not for a child process; -EINVAL with why. NULL: none. */
+	int (*inspect)(const struct l7_config *c, struct buf *why);
 };
 
 struct config_source settings_source(const struct settings_file *file);
@@ -49,16 +51,22 @@ void settings_doc_free(struct settings_doc *d);
 enum config_result settings_parse(struct str bytes, enum router_syntax syntax,
 				  struct settings_doc *doc, struct errs *errors,
 				  struct errs *warnings, struct settings **ret);
-/*
- * The servers of one pool as JSON, as settings with that pool alone. Servers without idx are
- * counted from first.
- */
-enum config_result settings_parse_servers(struct str bytes, const char *pool, uint32_t first,
+/* The pool whose servers are replaced. */
+struct settings_pool {
+	const char *name;
+	uint32_t first; /* servers without idx are counted from here */
+	bool tls;	/* its servers have TLS, unless they say something else */
+};
+
+/* Its servers as JSON, as settings with that pool alone. */
+enum config_result settings_parse_servers(struct str bytes, const struct settings_pool *pool,
 					  struct settings_doc *doc, struct errs *errors,
 					  struct settings **ret);
 /* Without listeners of its own it gets one at that address. */
 void settings_listen(struct settings *s, const struct endpoint *at);
-/* Without listeners of its own it gets copies of those of the other; the same for `clients`. */
+/* Without `clients` of its own it gets those of the other. */
+void settings_keep_clients(struct settings *s, const struct l7_config *other);
+/* Without listeners of its own it gets copies of those of the other. */
 void settings_keep_listeners(struct settings *s, const struct l7_config *other);
 
 /* To be called once before settings_matches(). */

@@ -133,6 +133,21 @@ static const ProtobufCMessage *more_routes(struct service_answer *w, struct aren
 	return &part->base;
 }
 
+static const ProtobufCMessage *more_streams(struct service_answer *w, struct arena *arena)
+{
+	const struct view *v = ((const struct list *)w)->view;
+	const struct info i = info_of(w->user, v, arena);
+	Maglev__ListStreamsResponse *part = arena_new_of(arena, Maglev__ListStreamsResponse);
+
+	if (w->at >= v->n_streams)
+		return NULL;
+	maglev__list_streams_response__init(part);
+	part->streams = arena_array_of(arena, AT_ONCE, Maglev__RouterStream *);
+	while (w->at < v->n_streams && part->n_streams < AT_ONCE)
+		part->streams[part->n_streams++] = info_stream(&i, w->at++);
+	return &part->base;
+}
+
 static const ProtobufCMessage *more_pools(struct service_answer *w, struct arena *arena)
 {
 	const struct view *v = ((const struct list *)w)->view;
@@ -151,6 +166,11 @@ static const ProtobufCMessage *more_pools(struct service_answer *w, struct arena
 HANDLER(list_listeners)
 {
 	answer_list(user, call, more_listeners);
+}
+
+HANDLER(list_streams)
+{
+	answer_list(user, call, more_streams);
 }
 
 HANDLER(list_routes)
@@ -243,9 +263,13 @@ HANDLER(get_generation_diff)
 
 HANDLER(rollback)
 {
-	static const struct history_origin origin = { HISTORY_ROLLBACK, "" };
 	struct show *s = user;
 	uint64_t number = ((const Maglev__RollbackRequest *)request)->number;
+	struct who who = service_who(s->service, call);
+	struct endpoint peer = grpc_peer(call);
+	char from[ENDPOINT_STRLEN];
+	const struct history_origin origin = { HISTORY_ROLLBACK, endpoint_format(&peer, from),
+					       &who };
 	_cleanup_(buf_free) struct buf why = { 0 };
 	int r;
 
@@ -255,8 +279,10 @@ HANDLER(rollback)
 	if (r < 0)
 		grpc_fail(call, r == -ENOENT ? GRPC_NOT_FOUND : GRPC_FAILED_PRECONDITION, "%s",
 			  why.n ? buf_cstr(&why) : "that generation is not known, or no longer");
-	else
-		reply_router(s, call);
+	if (r < 0)
+		return;
+	service_log_act(&who, "rollback", LOG_U("number", number));
+	reply_router(s, call);
 }
 
 /* ---- the stream ---- */

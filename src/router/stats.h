@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stats: what happened to the requests of each route, pool and server. They outlive generations.
+ * stats: what happened to the requests of each route, pool and server, and to the connections of
+ * each stream, which count like requests at their pool and server. They outlive generations.
  *
  * Each data thread has cells of its own, one for each route, pool and server that it has used. It
  * alone writes them, without atomic read-modify-write operations, and the control thread adds the
@@ -21,10 +22,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/l7/grpc.h"
 #include "core/stats/buckets.h"
 #include "src/router/names.h"
 
-enum stats_kind { STATS_ROUTE, STATS_POOL, STATS_SERVER, STATS_KINDS };
+enum stats_kind { STATS_ROUTE, STATS_STREAM, STATS_POOL, STATS_SERVER, STATS_KINDS };
 
 enum stats_counter {
 	/*
@@ -48,10 +50,13 @@ enum stats_counter {
 	STATS_TIMEOUT,	/* no answer in time */
 	STATS_WAITED,	/* of a pool: requests that waited for a server */
 	STATS_OVERFLOW, /* of a pool: requests that were refused because too many waited */
+	STATS_CODE,	/* calls of gRPC with the code 0, and so on; not of servers */
+	STATS_LAST_CODE = STATS_CODE + L7_GRPC_CODES - 1,
 	/* what is now, and not since the start */
 	STATS_ACTIVE,  /* requests that are under way; of a server: tries */
 	STATS_OPEN,    /* of a server: connections */
 	STATS_KEPT,    /* of a server: those of them that no request uses */
+	STATS_SHARED,  /* of a server: those of them that requests share, by HTTP/2 */
 	STATS_WAITING, /* of a pool: requests that wait */
 	STATS_COUNTERS
 };

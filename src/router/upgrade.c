@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/mem.h"
@@ -18,7 +19,8 @@ struct upgrade {
 	struct takeover *takeover; /* NULL: no new process */
 	bool frozen;		   /* the state was passed */
 	bool taken;
-	bool reload; /* wanted while frozen */
+	bool reload;	      /* wanted while frozen */
+	int sessions, theirs; /* a pair of sockets for sessions of datagrams; -1: none */
 };
 
 /* ---- what is passed ---- */
@@ -40,12 +42,36 @@ static void add_sockets(const struct upgrade *u, struct upgrade_sockets *list)
 	const struct sockets *sockets = router_sockets(u->config.router);
 
 	for (size_t i = 0; i < sockets->n; i++) {
-		vec_push(&list->state->fds, sockets->items[i].fd);
+		const struct router_socket *s = &sockets->items[i];
+
+		if (s->leaving)
+			continue;
+		vec_push(&list->state->fds, s->fd);
 		vec_push(&list->lines,
-			 ((struct router_handover_socket){ .kind = ROUTER_HANDOVER_LISTENER,
-							   .at = sockets->items[i].at }));
+			 ((struct router_handover_socket){
+				 .kind = s->udp ? ROUTER_HANDOVER_UDP : ROUTER_HANDOVER_LISTENER,
+				 .at = s->at }));
 	}
 	u->config.add_sockets(list, u->config.user);
+}
+
+/* Sessions change until the new process takes over, so they follow after that. */
+static void add_channel(struct upgrade *u, struct upgrade_sockets *list)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
+		return;
+	u->sessions = pair[0];
+	u->theirs = pair[1];
+	upgrade_add(list, ROUTER_HANDOVER_SESSIONS, "-", u->theirs);
+}
+
+static void close_channel(struct upgrade *u)
+{
+	cleanup_fd(&u->sessions);
+	cleanup_fd(&u->theirs);
+	u->sessions = u->theirs = -1;
 }
 
 struct servers_known {
@@ -87,20 +113,24 @@ static const char *on_asked(struct takeover_state *state, void *user)
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	struct upgrade_sockets list = { .state = state };
 	struct servers_known known = { .arena = arena };
+	uint8_t tickets[TLS_TICKETS_SIZE];
 
 	if (router_trial(u->config.router))
 		return "a rollout is under way: promote or abort it first";
 	u->frozen = true;
 	router_freeze(u->config.router, true);
 	if (g) {
-		router_json_config(&g->config, &config);
+		router_json_whole(&g->config, &config);
 		add_servers(g, &known);
 	}
 	add_sockets(u, &list);
+	add_channel(u, &list);
 	h.sockets = list.lines.items;
 	h.n = list.lines.n;
 	h.servers = known.items.items;
 	h.n_servers = known.items.n;
+	h.tickets = tickets;
+	h.n_tickets = tls_tickets_save(router_tickets(u->config.router), tickets);
 	h.config = (struct str){ config.p, config.n };
 	router_handover_write(&h, &state->bytes);
 	vec_free(&list.lines);
@@ -116,6 +146,7 @@ static void resume(struct upgrade *u)
 	bool reload = u->reload;
 
 	takeover_free(TAKE_PTR(u->takeover));
+	close_channel(u);
 	router_freeze(u->config.router, false);
 	u->frozen = u->reload = false;
 	if (reload)
@@ -142,7 +173,8 @@ static void on_ended(const char *failure, void *user)
 	log_info("upgrade-done", LOG_I("pid", takeover_pid(u->takeover)));
 	if (u->reload)
 		takeover_signal(u->takeover, SIGHUP);
-	u->config.taken(u->config.user);
+	u->config.taken(u->sessions, u->config.user);
+	close_channel(u);
 }
 
 /* ---- the door ---- */
@@ -152,6 +184,7 @@ struct upgrade *upgrade_new(const struct upgrade_config *config)
 	struct upgrade *u = mem_zalloc(sizeof(*u));
 
 	u->config = *config;
+	u->sessions = u->theirs = -1;
 	return u;
 }
 
@@ -160,6 +193,7 @@ void upgrade_free(struct upgrade *u)
 	if (!u)
 		return;
 	takeover_free(u->takeover);
+	close_channel(u);
 	free(u);
 }
 

@@ -24,8 +24,11 @@ struct upgrade_config {
 	uint64_t *failures; /* counts upgrades that failed */
 	/* Adds the sockets of the program's own listeners with upgrade_add(). */
 	void (*add_sockets)(struct upgrade_sockets *list, void *user);
-	/* The new process has taken over: the program leaves its sockets to it, and drains. */
-	void (*taken)(void *user);
+	/*
+	 * The new process has taken over: the program leaves its sockets to it, and drains.
+	 * Sessions of datagrams go through the channel, which is borrowed; -1: there is none.
+	 */
+	void (*taken)(int channel, void *user);
 	/* A wish to read the file came while the router was frozen, and there is no new process. */
 	void (*reload)(void *user);
 	void *user;

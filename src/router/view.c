@@ -29,6 +29,11 @@ static const char *listener_name(const struct view *v, size_t i)
 	return v->g->config.listeners[i].name;
 }
 
+static const char *stream_name(const struct view *v, size_t i)
+{
+	return v->g->config.streams[i].name;
+}
+
 static const char *pool_name(const struct view *v, size_t i)
 {
 	return v->g->config.pools[i].name;
@@ -77,7 +82,7 @@ size_t view_find_pool(const struct view *v, const char *name)
 	return find(v, v->pools, v->n_pools, name, pool_name);
 }
 
-/* ---- which routes use a pool ---- */
+/* ---- which routes and streams use a pool ---- */
 
 typedef VEC(size_t) indices;
 
@@ -98,6 +103,24 @@ static void collect(const struct view *v, size_t route, indices *users)
 				add_user(&users[rules[i].backends[k].pool], route);
 }
 
+static void collect_stream(const struct view *v, size_t stream, indices *users)
+{
+	const struct l7_stream *s = &v->g->config.streams[stream];
+
+	for (size_t k = 0; k < s->n_backends; k++)
+		if (s->backends[k].pool != L7_NO_POOL)
+			add_user(&users[s->backends[k].pool], stream);
+}
+
+static const size_t *take(const struct view *v, indices *users, size_t *ret_n)
+{
+	const size_t *list = arena_copy(v->arena, users->items, users->n * sizeof(size_t));
+
+	*ret_n = users->n;
+	users->n = 0;
+	return list;
+}
+
 static void find_users(struct view *v)
 {
 	struct view_users *all = arena_array_of(v->arena, v->n_pools, struct view_users);
@@ -105,9 +128,12 @@ static void find_users(struct view *v)
 
 	for (size_t i = 0; i < v->n_routes; i++)
 		collect(v, v->routes[i], users);
+	for (size_t i = 0; i < v->n_pools; i++)
+		all[i].routes = take(v, &users[i], &all[i].n);
+	for (size_t i = 0; i < v->n_streams; i++)
+		collect_stream(v, v->streams[i], users);
 	for (size_t i = 0; i < v->n_pools; i++) {
-		all[i].n = users[i].n;
-		all[i].routes = arena_copy(v->arena, users[i].items, users[i].n * sizeof(size_t));
+		all[i].streams = take(v, &users[i], &all[i].n_streams);
 		vec_free(&users[i]);
 	}
 	free(users);
@@ -126,9 +152,11 @@ struct view *view_new(struct router *r)
 		return v;
 	v->n_listeners = v->g->config.n_listeners;
 	v->n_routes = v->g->config.n_routes + (v->g->config.fallback != NULL);
+	v->n_streams = v->g->config.n_streams;
 	v->n_pools = v->g->config.n_pools;
 	v->listeners = sort(v, v->n_listeners, listener_name);
 	v->routes = sort(v, v->n_routes, view_route_name);
+	v->streams = sort(v, v->n_streams, stream_name);
 	v->pools = sort(v, v->n_pools, pool_name);
 	find_users(v);
 	return v;

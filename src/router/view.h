@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * view: a generation as the API shows it: held, with the names of its listeners, routes and pools
- * sorted.
+ * view: a generation as the API shows it: held, with the names of its listeners, routes, streams
+ * and pools sorted.
  *
  * An answer or a stream keeps the view with which it began, so that it is whole, however often the
  * configuration changes meanwhile. For the control thread.
@@ -15,13 +15,15 @@
 struct view_users {
 	const size_t *routes; /* in the order of view.routes */
 	size_t n;
+	const size_t *streams; /* the same for streams */
+	size_t n_streams;
 };
 
 struct view {
 	struct generation *g; /* held; NULL: there is no configuration */
 	/* indices of the configuration, sorted by name; n_routes of it is the default route */
-	size_t *listeners, *routes, *pools;
-	size_t n_listeners, n_routes, n_pools;
+	size_t *listeners, *routes, *streams, *pools;
+	size_t n_listeners, n_routes, n_streams, n_pools;
 	const struct view_users *users; /* of each pool, by its index in the configuration */
 	/* the rest is private */
 	struct router *router;

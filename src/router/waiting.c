@@ -56,6 +56,8 @@ static enum quota_result serve(struct quota_place *p, void *user)
 	enum exchange__seat seat;
 	bool open = false;
 
+	if (p->relay)
+		return relay_serve(p);
 	seat = exchange__take_link(x, false, &open);
 	if (seat == SEAT_FULL)
 		return QUOTA_FULL;

@@ -26,19 +26,39 @@ static void add_conditions(struct buf *out, const char *what, const char *equals
 	}
 }
 
-char *words_match(const struct l7_match *m, struct arena *arena)
+static void add_path(struct buf *out, const struct l7_match *m)
 {
 	static const char *const kinds[] = {
 		[L7_EXACT] = "exact ", [L7_REGEX] = "regex ", [L7_PREFIX] = "prefix "
 	};
-	_cleanup_(buf_free) struct buf out = { 0 };
 
 	if (m->method.n) {
-		add_str(&out, m->method);
-		buf_addc(&out, ' ');
+		add_str(out, m->method);
+		buf_addc(out, ' ');
 	}
-	buf_adds(&out, kinds[m->kind]);
-	add_str(&out, m->path);
+	buf_adds(out, kinds[m->kind]);
+	add_str(out, m->path);
+}
+
+/* A part that may be anything is a star. */
+static void add_call(struct buf *out, const struct l7_match *m)
+{
+	const struct l7_grpc_match *g = m->grpc;
+
+	buf_adds(out, m->kind == L7_REGEX ? "grpc regex " : "grpc ");
+	add_str(out, g->service.n ? g->service : STR("*"));
+	buf_addc(out, '/');
+	add_str(out, g->method.n ? g->method : STR("*"));
+}
+
+char *words_match(const struct l7_match *m, struct arena *arena)
+{
+	_cleanup_(buf_free) struct buf out = { 0 };
+
+	if (m->grpc)
+		add_call(&out, m);
+	else
+		add_path(&out, m);
 	add_conditions(&out, "header", ": ", m->headers, m->n_headers);
 	add_conditions(&out, "query", "=", m->queries, m->n_queries);
 	return take(&out, arena);

@@ -27,10 +27,16 @@ static void a_match_names_all_conditions(void **state)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	const struct l7_match exact = { .kind = L7_EXACT, .path = { "/", 1 } };
+	const struct l7_grpc_match service = { .service = { "a.B", 3 } };
+	const struct l7_grpc_match methods = { .method = { "Get.*", 5 } };
+	const struct l7_match call = { .kind = L7_PREFIX, .path = { "/a.B", 4 }, .grpc = &service };
+	const struct l7_match pattern = { .kind = L7_REGEX, .grpc = &methods };
 
 	assert_string_equal(words_match(&full, arena),
 			    "GET prefix /api, header x-canary: 1, query version ~ [0-9]+");
 	assert_string_equal(words_match(&exact, arena), "exact /");
+	assert_string_equal(words_match(&call, arena), "grpc a.B/*");
+	assert_string_equal(words_match(&pattern, arena), "grpc regex */Get.*");
 }
 
 static void a_long_text_is_cut_at_a_character(void **state)

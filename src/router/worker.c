@@ -14,16 +14,18 @@
 #include "base/units.h"
 #include "core/l7/rollout.h"
 #include "lib/log/log.h"
+#include "lib/tls/tls.h"
+#include "src/router/datagrams.h"
+#include "src/router/flow_pass.h"
 #include "src/router/internal.h"
+#include "src/router/trunk.h"
 
 #define SWEEP 1. /* s */
 
 /* A listening socket on its way to the thread. */
 struct socket_gift {
 	struct socket_gift *next;
-	struct endpoint at;
-	int fd;
-	uint64_t generation; /* that it is for */
+	struct worker_socket socket;
 };
 
 /* What the control thread has published last. */
@@ -34,17 +36,11 @@ struct edition {
 
 /* ---- servers ---- */
 
-static void end_kept(struct slot *slot)
-{
-	struct link *l;
-
-	while ((l = TAILQ_FIRST(&slot->kept)))
-		link_free(l);
-}
-
 static void detach(struct slot *slot)
 {
-	end_kept(slot);
+	link_end_kept(slot);
+	trunk_detach(slot);
+	tls_session_free(TAKE_PTR(slot->session));
 	free(TAKE_PTR(slot->addresses));
 	if (!slot->seats)
 		return;
@@ -52,10 +48,14 @@ static void detach(struct slot *slot)
 	seats_release(slot->seats);
 }
 
-/* The server that the slot belonged to is one that no generation has any more. */
+/*
+ * The server that the slot belonged to is one that no generation has any more. Relays may still use
+ * it; they do not count here any more.
+ */
 static void attach(struct worker *w, struct slot *slot, const struct server *server)
 {
 	detach(slot);
+	slot->n_open = slot->active = 0;
 	slot->id = server->id;
 	slot->stats = stats_cell(w->config.stats, STATS_SERVER, server->number, server->id);
 	slot->seats = server->seats;
@@ -78,10 +78,29 @@ struct slot *worker_slot(struct worker *w, const struct server *server)
 	if (!w->slots[i]) {
 		w->slots[i] = mem_zalloc(sizeof(*w->slots[i]));
 		TAILQ_INIT(&w->slots[i]->kept);
+		TAILQ_INIT(&w->slots[i]->trunks);
+		w->slots[i]->speaks = L7_AUTO;
 	}
 	if (w->slots[i]->id != server->id)
 		attach(w, w->slots[i], server);
 	return w->slots[i];
+}
+
+void worker_judge(struct worker *w, struct server *server, const struct l7_ejection *rule,
+		  bool failed)
+{
+	atomic_uint *failures = &server->failures;
+
+	if (!rule->failures)
+		return;
+	if (failed) {
+		unsigned n = atomic_fetch_add_explicit(failures, 1, memory_order_relaxed) + 1;
+
+		if (n % rule->failures == 0)
+			w->config.suspect(server, w->config.user);
+	} else if (atomic_load_explicit(failures, memory_order_relaxed)) {
+		atomic_store_explicit(failures, 0, memory_order_relaxed);
+	}
 }
 
 static void free_slots(struct worker *w)
@@ -134,15 +153,15 @@ static struct era *era_of(struct worker *w, struct generation *g)
 }
 
 /* IPv6 clients change the lower half of their address. */
-struct era *worker_trial_era(const struct worker *w, const struct client *c)
+struct era *worker_trial_era(const struct worker *w, const struct endpoint *peer)
 {
-	char key[sizeof(c->peer.addr.bytes) + sizeof(c->peer.port)];
-	size_t n = c->peer.addr.family == AF_INET6 ? 8 : 4;
+	char key[sizeof(peer->addr.bytes) + sizeof(peer->port)];
+	size_t n = peer->addr.family == AF_INET6 ? 8 : 4;
 
-	memcpy(key, c->peer.addr.bytes, n);
+	memcpy(key, peer->addr.bytes, n);
 	if (w->split.by_connection) {
-		memcpy(key + n, &c->peer.port, sizeof(c->peer.port));
-		n += sizeof(c->peer.port);
+		memcpy(key + n, &peer->port, sizeof(peer->port));
+		n += sizeof(peer->port);
 	}
 	return l7_rollout_has((struct str){ key, n }, w->split.seed, w->split.share) ? w->trial
 										     : w->era;
@@ -175,7 +194,7 @@ static void close_port(struct port *p)
  * The thread may have missed the generation that closed the address. Then the old socket is closed
  * now, and connections that wait at it are accepted first.
  */
-static void close_same(struct worker *w, const struct socket_gift *gift)
+static void close_same(struct worker *w, const struct worker_socket *gift)
 {
 	struct port *p;
 
@@ -188,11 +207,15 @@ static void close_same(struct worker *w, const struct socket_gift *gift)
 
 static void find_rules(const struct worker *w, struct port *p)
 {
-	p->rules = w->era ? generation_port(w->era->generation, &p->at) : NULL;
+	const struct generation *g = w->era ? w->era->generation : NULL;
+
+	p->rules = g ? generation_port(g, &p->at) : NULL;
+	if (p->rules)
+		p->opening = p->rules->opening;
 	p->trial = w->trial ? generation_port(w->trial->generation, &p->at) : NULL;
 }
 
-static void open_port(struct worker *w, const struct socket_gift *gift)
+static void open_port(struct worker *w, const struct worker_socket *gift)
 {
 	const struct stream_listener_config config = { 0 }; /* the gate has the limits */
 	struct port *p = mem_zalloc(sizeof(*p));
@@ -210,6 +233,22 @@ static void open_port(struct worker *w, const struct socket_gift *gift)
 	p->open = stream_listener_adopt(&p->listener, w->loop, gift->fd, &config, &events) == 0;
 	if (!p->open)
 		close(gift->fd);
+}
+
+static struct datagrams *datagrams_of(struct worker *w)
+{
+	if (!w->datagrams)
+		w->datagrams = datagrams_new(w);
+	return w->datagrams;
+}
+
+static void open_socket(struct worker *w, const struct worker_socket *s)
+{
+	if (!s->udp) {
+		open_port(w, s);
+		return;
+	}
+	datagrams_open(datagrams_of(w), s);
 }
 
 static void put_gift(struct worker *w, struct socket_gift *gift)
@@ -245,10 +284,10 @@ static void take_gifts(struct worker *w, uint64_t generation)
 	while (gift) {
 		struct socket_gift *next = gift->next;
 
-		if (gift->generation > generation) {
+		if (gift->socket.generation > generation) {
 			put_gift(w, gift);
 		} else {
-			open_port(w, gift);
+			open_socket(w, &gift->socket);
 			free(gift);
 		}
 		gift = next;
@@ -285,6 +324,31 @@ static bool match_ports(struct worker *w)
 
 /* ---- what other threads say ---- */
 
+static void take_sessions(struct worker *w)
+{
+	struct session_gift *g = atomic_exchange(&w->sessions, NULL);
+
+	while (g) {
+		struct session_gift *next = g->next;
+
+		datagrams_adopt(datagrams_of(w), g);
+		g = next;
+	}
+}
+
+void worker_give_session(struct worker *w, struct session_gift *g)
+{
+	g->next = atomic_load(&w->sessions);
+	while (!atomic_compare_exchange_weak(&w->sessions, &g->next, g))
+		;
+	ev_async_send(w->loop, &w->wake);
+}
+
+void worker_give_channel(struct worker *w, int channel)
+{
+	atomic_store(&w->channel, channel);
+}
+
 static void take_generation(struct worker *w)
 {
 	struct edition *new = atomic_exchange(&w->pending, NULL);
@@ -302,6 +366,8 @@ static void take_generation(struct worker *w)
 	free(new);
 	take_gifts(w, era->generation->number);
 	lost = match_ports(w);
+	if (w->datagrams)
+		datagrams_match(w->datagrams);
 	for (c = TAILQ_FIRST(&w->clients); lost && c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (!c->port->rules)
@@ -328,7 +394,7 @@ static void sweep_slot(struct worker *w, uint32_t i, ev_tstamp now)
 	struct slot *slot = w->slots[i];
 
 	if (w->era && !serves(w, i, slot->id))
-		end_kept(slot);
+		link_end_kept(slot);
 	else
 		link_sweep(slot, now);
 }
@@ -344,6 +410,9 @@ static void on_sweep(struct ev_loop *loop, ev_timer *timer, int revents)
 		client_sweep(c, now);
 	}
 	mirror_sweep(w, now);
+	if (w->datagrams)
+		datagrams_sweep(w->datagrams);
+	strand_sweep(w, now);
 	for (uint32_t i = 0; i < w->n_slots; i++)
 		if (w->slots[i])
 			sweep_slot(w, i, now);
@@ -356,7 +425,7 @@ static void on_drain_limit(struct ev_loop *loop, ev_timer *timer, int revents)
 
 void worker_look(struct worker *w)
 {
-	if (w->phase >= WORKER_DRAIN && !w->n_clients) {
+	if (w->phase >= WORKER_DRAIN && !w->n_clients && !datagrams_is_used(w->datagrams)) {
 		ev_timer_stop(w->loop, &w->drain_limit);
 		ev_break(w->loop, EVBREAK_ALL);
 	}
@@ -371,6 +440,19 @@ static void limit_drain(struct worker *w)
 	ev_timer_start(w->loop, &w->drain_limit);
 }
 
+/* Without a channel they end here. */
+static void pass_sessions(struct worker *w)
+{
+	int channel = atomic_exchange(&w->channel, -1);
+
+	if (w->datagrams && channel >= 0)
+		datagrams_hand_over(w->datagrams, channel);
+	else
+		cleanup_fd(&channel);
+	if (w->datagrams && channel < 0)
+		datagrams__leave(w->datagrams);
+}
+
 static void take_drain(struct worker *w)
 {
 	unsigned phase = atomic_load(&w->drain);
@@ -382,11 +464,15 @@ static void take_drain(struct worker *w)
 	TAILQ_FOREACH(c, &w->clients, all)
 	{
 		c->last = true;
+		if (c->session)
+			session_drain(c);
 	}
 	if (phase < WORKER_DRAIN)
 		return;
 	w->drain_began = ev_now(w->loop);
 	match_ports(w);
+	if (phase == WORKER_HAND_OVER)
+		pass_sessions(w);
 	limit_drain(w);
 	worker_look(w);
 }
@@ -474,6 +560,8 @@ static void on_wake(struct ev_loop *loop, ev_async *async, int revents)
 
 	take_generation(w);
 	if (w->era)
+		take_sessions(w);
+	if (w->era)
 		take_gifts(w, w->era->generation->number);
 	answer_asked(w);
 	for_calls(w, exchange_turn);
@@ -507,13 +595,11 @@ void worker_publish(struct worker *w, struct generation *g, const struct worker_
 	ev_async_send(w->loop, &w->wake);
 }
 
-void worker_give_socket(struct worker *w, const struct endpoint *at, int fd, uint64_t generation)
+void worker_give_socket(struct worker *w, const struct worker_socket *s)
 {
 	struct socket_gift *gift = mem_zalloc(sizeof(*gift));
 
-	gift->at = *at;
-	gift->fd = fd;
-	gift->generation = generation;
+	gift->socket = *s;
 	put_gift(w, gift);
 }
 
@@ -531,6 +617,15 @@ void worker_add_totals(const struct worker *w, struct worker_totals *t)
 	t->aborts += read_counter(&c->aborts);
 	t->clients += read_counter(&c->clients);
 	t->links += read_counter(&c->links);
+	t->streams += read_counter(&c->streams);
+	t->sessions += read_counter(&c->sessions);
+	t->flows += read_counter(&c->flows);
+	t->flows_begun += read_counter(&c->flows_begun);
+	t->evictions += read_counter(&c->evictions);
+	t->received += read_counter(&c->received);
+	t->sent += read_counter(&c->sent);
+	for (size_t i = 0; i < DROPS; i++)
+		t->dropped[i] += read_counter(&c->dropped[i]);
 	for (size_t i = 0; i < REFUSALS; i++)
 		t->refusals[i] += read_counter(&c->refusals[i]);
 	for (size_t i = 0; i < WORKER_CLASSES; i++)
@@ -539,6 +634,11 @@ void worker_add_totals(const struct worker *w, struct worker_totals *t)
 		t->overflows[i] += read_counter(&c->overflows[i]);
 	for (size_t i = 0; i < WORKER_COPIES; i++)
 		t->copies[i] += read_counter(&c->copies[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(t->handshakes); i++)
+		t->handshakes[i] += read_counter(&c->handshakes[i]);
+	for (size_t i = 0; i < WORKER_HANDSHAKES; i++)
+		t->server_handshakes[i] += read_counter(&c->server_handshakes[i]);
+	t->trunks += read_counter(&c->trunks);
 }
 
 void worker_drain(struct worker *w, enum worker_drain how)
@@ -548,6 +648,20 @@ void worker_drain(struct worker *w, enum worker_drain how)
 }
 
 /* ---- the thread ---- */
+
+static void drop_sessions(struct worker *w)
+{
+	struct session_gift *g = atomic_exchange(&w->sessions, NULL);
+	int channel = atomic_exchange(&w->channel, -1);
+
+	cleanup_fd(&channel);
+	while (g) {
+		struct session_gift *next = g->next;
+
+		session_gift_free(g);
+		g = next;
+	}
+}
 
 static void clean_up(struct worker *w)
 {
@@ -562,17 +676,23 @@ static void clean_up(struct worker *w)
 	take_asked(w);
 	while (w->answering)
 		finish_part(w);
+	h2_host_free(TAKE_PTR(w->h2));
 	for (c = TAILQ_FIRST(&w->clients); c; c = next) {
 		next = TAILQ_NEXT(c, all);
 		if (c->x)
 			exchange_drop(c->x);
+		else if (c->relay)
+			relay_drop(c->relay, "drained");
 		else
 			client_free(c);
 	}
 	mirror_clean_up(w);
+	datagrams_free(TAKE_PTR(w->datagrams));
+	drop_sessions(w);
 	while (!TAILQ_EMPTY(&w->ports))
 		free_port(w, TAILQ_FIRST(&w->ports));
 	free_slots(w);
+	trunk_clean_up(w);
 	w->slots = NULL;
 	w->n_slots = 0;
 	if (w->era)
@@ -609,13 +729,16 @@ struct worker *worker_new(const struct worker_config *config)
 	struct worker *w = mem_zalloc(sizeof(*w));
 
 	w->config = *config;
+	atomic_init(&w->channel, -1);
 	set_defaults(&w->config.limits);
 	w->loop = ev_loop_new(EVFLAG_AUTO);
 	assert(w->loop);
+	w->h2 = session_host_new(w);
 	TAILQ_INIT(&w->ports);
 	TAILQ_INIT(&w->clients);
 	TAILQ_INIT(&w->leaving);
 	TAILQ_INIT(&w->mirrors);
+	TAILQ_INIT(&w->left_behind);
 	if (getrandom(&w->random, sizeof(w->random), 0) < 0)
 		w->random = (uint64_t)loop_realtime();
 	ev_async_init(&w->wake, on_wake);
@@ -670,6 +793,7 @@ void worker_stop(struct worker *w)
 		free(x);
 	}
 	buffers_free(&w->buffers);
+	pipes_free(&w->pipes);
 	buf_free(&w->out);
 	buf_free(&w->path);
 	buf_free(&w->straight);

@@ -13,13 +13,16 @@
 #pragma once
 
 #include "lib/loop/loop.h"
+#include "src/router/drop.h"
 #include "src/router/gate.h"
 #include "src/router/generation.h"
 #include "src/router/inquiry.h"
 #include "src/router/refusal.h"
+#include "src/router/socket_group.h"
 #include "src/router/stats.h"
 
 struct worker;
+struct session_gift;
 
 /* Zero means the default. */
 struct worker_limits {
@@ -57,16 +60,33 @@ enum worker_copy {
 	WORKER_CUT,    /* given up: too slow, too many, or the request was not complete */
 };
 #define WORKER_COPIES 3
+/* How handshakes of TLS with servers have ended. */
+enum worker_handshake {
+	WORKER_TLS_FULL,
+	WORKER_TLS_RESUMED,
+	WORKER_TLS_REFUSED, /* the certificate of the server was not accepted */
+	WORKER_TLS_FAILED,
+};
+#define WORKER_HANDSHAKES 4
 #define WORKER_CLASSES 5 /* 1xx to 5xx; 1xx are upgrades */
 
 struct worker_totals {
 	uint64_t requests, retries;
+	uint64_t streams; /* of the requests, those by HTTP/2 */
 	uint64_t answers[WORKER_CLASSES];
 	uint64_t aborts; /* exchanges without a complete answer */
 	uint64_t refusals[REFUSALS];
 	uint64_t overflows[WORKER_LIMITS];
 	uint64_t copies[WORKER_COPIES];
+	uint64_t handshakes[2]; /* of TLS that ends here: full, resumed */
+	uint64_t server_handshakes[WORKER_HANDSHAKES];
 	uint64_t clients, links; /* connections that are open now */
+	uint64_t trunks;	 /* of the links: those with HTTP/2 */
+	uint64_t sessions;	 /* of the clients, those that speak HTTP/2 */
+	/* of datagrams */
+	uint64_t flows; /* sessions that are open now */
+	uint64_t flows_begun, evictions, dropped[DROPS];
+	uint64_t received, sent; /* from clients, and to them */
 };
 
 struct worker_config {
@@ -74,6 +94,8 @@ struct worker_config {
 	struct worker_limits limits;
 	struct stats_thread *stats; /* of this thread; borrowed */
 	struct gate *gate;	    /* shared by all workers */
+	struct gate *sessions;	    /* the same for datagrams */
+	struct tls_context *door;   /* with which TLS begins; its choose() is worker_choose() */
 	/* A generation has lost its last reference. Called on the worker's thread. */
 	void (*retired)(struct generation *g, void *user);
 	/*
@@ -87,6 +109,9 @@ struct worker_config {
 	void (*drained)(void *user);
 	void *user;
 };
+
+/* The context for a client, by the name that it wants; for vault_new(). */
+struct tls_context *worker_choose(void *client, struct str name);
 
 struct worker *worker_new(const struct worker_config *config);
 /* Starts the thread. 0 or a negative errno. */
@@ -104,17 +129,30 @@ struct worker_trial {
 	uint64_t seed;
 };
 
-/* These seven may be called by any thread. */
+/* These nine may be called by any thread. */
 
 /* Adds the worker's counters. */
 void worker_add_totals(const struct worker *w, struct worker_totals *totals);
 /* Passes a generation, and maybe a second one, each with a reference that the worker releases. */
 void worker_publish(struct worker *w, struct generation *g, const struct worker_trial *trial);
+struct worker_socket {
+	struct endpoint at;
+	int fd;
+	bool udp;
+	unsigned turn;		    /* among the sockets of the address */
+	uint64_t generation;	    /* that it is for */
+	struct socket_group *group; /* of datagrams: a reference; otherwise NULL */
+};
+
 /*
  * Gives a listening socket for an address of a generation; the worker owns it. It is used when the
  * generation is published, or if it was before, after worker_wake().
  */
-void worker_give_socket(struct worker *w, const struct endpoint *at, int fd, uint64_t generation);
+void worker_give_socket(struct worker *w, const struct worker_socket *s);
+/* A session of datagrams that another process has passed; before the socket of its listener. */
+void worker_give_session(struct worker *w, struct session_gift *g);
+/* Where sessions go at WORKER_HAND_OVER; the worker owns it. Before worker_drain(). */
+void worker_give_channel(struct worker *w, int channel);
 /* The thread writes that part; not after worker_drain(). */
 void worker_ask(struct worker *w, struct inquiry_part *part);
 /* The thread takes a turn for the quota of a pool. */
