@@ -144,6 +144,14 @@ static const struct json_node *find_bfd(const struct json_node *root, const stru
 	return NULL;
 }
 
+/* bfdd says "up" where bgpd says "Up"; statuses have bgpd's form. */
+static void set_bfd_state(struct session *one, const char *word)
+{
+	snprintf(one->bfd_state, sizeof(one->bfd_state), "%s", word);
+	if (*word >= 'a' && *word <= 'z')
+		one->bfd_state[0] = (char)(*word - 'a' + 'A');
+}
+
 int answers_bfd(struct str text, const struct bgp_config *c, struct session *list)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
@@ -155,6 +163,7 @@ int answers_bfd(struct str text, const struct bgp_config *c, struct session *lis
 
 		list[i].bfd_known = node != NULL;
 		list[i].bfd_up = strcmp(text_of(node, "status"), "up") == 0;
+		set_bfd_state(&list[i], text_of(node, "status"));
 	}
 	return root ? 0 : -EINVAL;
 }

@@ -56,6 +56,7 @@ struct session {
 	uint64_t prefixes;		 /* sent */
 	uint64_t counts[SESSION_COUNTS];
 	bool bfd_known, bfd_up;
+	char bfd_state[SESSION_STATE_BYTES]; /* FRR's word, "Up"; "" if not known */
 	uint64_t bfd_counts[SESSION_BFD_COUNTS];
 	char last_error[SESSION_ERROR_BYTES]; /* why it ended last; "": it never did */
 };
@@ -68,7 +69,7 @@ struct session {
 
 /* "show bgp vrf all neighbors json": known, state, prefixes, counts, last_error. */
 int answers_bgp(struct str text, const struct bgp_config *c, struct session *list);
-/* "show bfd peers json": bfd_known, bfd_up. */
+/* "show bfd peers json": bfd_known, bfd_up, bfd_state. */
 int answers_bfd(struct str text, const struct bgp_config *c, struct session *list);
 /* "show bfd peers counters json": bfd_counts. */
 int answers_bfd_counters(struct str text, const struct bgp_config *c, struct session *list);

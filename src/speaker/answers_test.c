@@ -105,6 +105,9 @@ static void a_bfd_session_is_up_or_not_or_unknown(void **state)
 		assert_true(list[TOR].bfd_known && list[TOR].bfd_up);
 		assert_true(list[SPINE].bfd_known && list[SPINE].bfd_up);
 		assert_true(list[NOBODY].bfd_known && !list[NOBODY].bfd_up);
+		assert_string_equal(list[TOR].bfd_state, "Up");
+		assert_string_equal(list[NOBODY].bfd_state, "Down");
+		assert_string_equal(list[ABSENT].bfd_state, "");
 		assert_false(list[TOR6].bfd_known || list[TOR6].bfd_up);
 		assert_false(list[RED].bfd_known || list[RED].bfd_up);
 		assert_false(list[ABSENT].bfd_known || list[ABSENT].bfd_up);

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "proto/speaker_descriptors.h"
-#include "src/speaker/info.h"
 #include "wire/speaker_methods.h"
 
 #define REQUEST_MAX ((size_t)4096) /* bytes: names and reasons are short */
@@ -13,7 +12,7 @@
 #define AT_ONCE 32 /* announcements or sessions in one part of a list */
 
 struct api {
-	struct speaker *speaker;
+	struct source source;
 	struct service *service;
 	struct service_watch *watch;
 };
@@ -27,14 +26,14 @@ HANDLER(get_speaker)
 {
 	struct api *a = user;
 
-	grpc_reply(call, &info_speaker(a->speaker, service_scratch(a->service))->base);
+	grpc_reply(call, &a->source.speaker(service_scratch(a->service), a->source.user)->base);
 }
 
 /* The next part; NULL is the end. */
 static const ProtobufCMessage *more_announcements(struct service_answer *w, struct arena *arena)
 {
 	struct api *a = w->user;
-	size_t n = speaker_config(a->speaker)->n_vips;
+	size_t n = a->source.announcements(a->source.user);
 	Maglev__ListAnnouncementsResponse *part =
 		arena_new_of(arena, Maglev__ListAnnouncementsResponse);
 
@@ -44,7 +43,7 @@ static const ProtobufCMessage *more_announcements(struct service_answer *w, stru
 	part->announcements = arena_array_of(arena, AT_ONCE, Maglev__AnnouncementInfo *);
 	while (w->at < n && part->n_announcements < AT_ONCE)
 		part->announcements[part->n_announcements++] =
-			info_announcement(a->speaker, w->at++, arena);
+			a->source.announcement(w->at++, arena, a->source.user);
 	return &part->base;
 }
 
@@ -58,7 +57,7 @@ HANDLER(list_announcements)
 static const ProtobufCMessage *more_sessions(struct service_answer *w, struct arena *arena)
 {
 	struct api *a = w->user;
-	size_t n = speaker_config(a->speaker)->n_peers;
+	size_t n = a->source.sessions(a->source.user);
 	Maglev__ListSessionsResponse *part = arena_new_of(arena, Maglev__ListSessionsResponse);
 
 	if (w->at >= n)
@@ -66,7 +65,8 @@ static const ProtobufCMessage *more_sessions(struct service_answer *w, struct ar
 	maglev__list_sessions_response__init(part);
 	part->sessions = arena_array_of(arena, AT_ONCE, Maglev__SessionInfo *);
 	while (w->at < n && part->n_sessions < AT_ONCE)
-		part->sessions[part->n_sessions++] = info_session(a->speaker, w->at++, arena);
+		part->sessions[part->n_sessions++] =
+			a->source.session(w->at++, arena, a->source.user);
 	return &part->base;
 }
 
@@ -80,18 +80,17 @@ HANDLER(list_sessions)
 /* The index of the VIP. SIZE_MAX: there is none, and the call has failed. */
 static size_t find(const struct api *a, struct grpc_call *call, const char *name)
 {
-	const struct bgp_config *c = speaker_config(a->speaker);
-	const struct bgp_vip *v = bgp_config_vip(c, name);
+	size_t i = a->source.find(name, a->source.user);
 
-	if (v)
-		return (size_t)(v - c->vips);
-	grpc_fail(call, GRPC_NOT_FOUND, "no VIP is called \"%s\"", name);
-	return SIZE_MAX;
+	if (i == SIZE_MAX)
+		grpc_fail(call, GRPC_NOT_FOUND, "no VIP is called \"%s\"", name);
+	return i;
 }
 
 static void reply(struct api *a, struct grpc_call *call, size_t vip)
 {
-	grpc_reply(call, &info_announcement(a->speaker, vip, service_scratch(a->service))->base);
+	grpc_reply(call,
+		   &a->source.announcement(vip, service_scratch(a->service), a->source.user)->base);
 }
 
 HANDLER(get_announcement)
@@ -105,32 +104,45 @@ HANDLER(get_announcement)
 
 /* ---- the operator ---- */
 
+/* As find(), for a client that may change something. */
+static size_t find_to_drain(const struct api *a, struct grpc_call *call, const char *name)
+{
+	if (!service_may_change(a->service, call))
+		return SIZE_MAX;
+	if (!a->source.no_drain)
+		return find(a, call, name);
+	grpc_fail(call, GRPC_FAILED_PRECONDITION, "%s", a->source.no_drain);
+	return SIZE_MAX;
+}
+
 HANDLER(drain_vip)
 {
 	struct api *a = user;
 	const Maglev__DrainVIPRequest *r = (const Maglev__DrainVIPRequest *)request;
-	size_t i;
+	size_t i = find_to_drain(a, call, r->vip);
+	struct who who;
 
-	if (!service_may_change(a->service, call))
-		return;
-	i = find(a, call, r->vip);
 	if (i == SIZE_MAX)
 		return;
-	speaker_drain(a->speaker, i, r->reason);
+	who = service_who(a->service, call);
+	a->source.drain(i, r->reason, &who, a->source.user);
+	service_log_act(&who, "drain", LOG_S("vip", r->vip),
+			LOG_S("reason", *r->reason ? r->reason : NULL));
 	reply(a, call, i);
 }
 
 HANDLER(undrain_vip)
 {
 	struct api *a = user;
-	size_t i;
+	const char *vip = ((const Maglev__UndrainVIPRequest *)request)->vip;
+	size_t i = find_to_drain(a, call, vip);
+	struct who who;
 
-	if (!service_may_change(a->service, call))
-		return;
-	i = find(a, call, ((const Maglev__UndrainVIPRequest *)request)->vip);
 	if (i == SIZE_MAX)
 		return;
-	speaker_undrain(a->speaker, i);
+	who = service_who(a->service, call);
+	a->source.undrain(i, &who, a->source.user);
+	service_log_act(&who, "undrain", LOG_S("vip", vip));
 	reply(a, call, i);
 }
 
@@ -154,11 +166,11 @@ static uint64_t generation(void *user)
 {
 	const struct api *a = user;
 
-	return speaker_generation(a->speaker);
+	return a->source.generation(a->source.user);
 }
 
-int api_new(struct ev_loop *loop, const struct service_options *options, struct speaker *speaker,
-	    struct api **ret)
+int api_new(struct ev_loop *loop, const struct service_options *options,
+	    const struct source *source, struct api **ret)
 {
 	struct api *a = mem_zalloc(sizeof(*a));
 	const struct service_config config = {
@@ -175,13 +187,13 @@ int api_new(struct ev_loop *loop, const struct service_options *options, struct 
 	};
 	int r;
 
-	a->speaker = speaker;
+	a->source = *source;
 	r = service_new(loop, &config, &a->service);
 	if (r < 0) {
 		free(a);
 		return r;
 	}
-	a->watch = watch_new(loop, speaker);
+	a->watch = watch_new(loop, &a->source);
 	*ret = a;
 	return 0;
 }
@@ -191,7 +203,7 @@ void api_free(struct api *a)
 	if (!a)
 		return;
 	service_free(a->service);
-	watch_free(a->watch, a->speaker);
+	watch_free(a->watch, &a->source);
 	free(a);
 }
 

@@ -25,6 +25,11 @@ void drains_format(const struct drain *list, size_t n, struct buf *out)
 		add_text(out, "vip", list[i].vip);
 		add_text(out, "address", addr_format(&list[i].address, address));
 		add_text(out, "reason", list[i].reason);
+		add_text(out, "operator", list[i].who.name);
+		add_text(out, "operator_address",
+			 addr_is_set(&list[i].who.address)
+				 ? addr_format(&list[i].who.address, address)
+				 : "");
 		buf_printf(out, "\"at\": %" PRId64 "}", list[i].at);
 	}
 	buf_adds(out, n ? "\n  ]\n}\n" : "]\n}\n");
@@ -38,6 +43,21 @@ static int read_text(const struct json_cursor *of, const char *key, const char *
 	return r < 0 ? r : json_get_string(&c, ret);
 }
 
+/* Both are optional; an address that is none is not worth losing a drain for. */
+static int read_who(const struct json_cursor *of, struct who *ret)
+{
+	struct json_cursor name = json_member(of, "operator");
+	struct json_cursor address = json_member(of, "operator_address");
+	const char *text = "", *at = "";
+
+	*ret = (struct who){ 0 };
+	if (json_get_string(&name, &text) < 0 || json_get_string(&address, &at) < 0)
+		return -EINVAL;
+	memcpy(ret->name, text, utf8_fitting(text, strlen(text), sizeof(ret->name) - 1));
+	addr_parse(at, &ret->address);
+	return 0;
+}
+
 static int read_drain(const struct json_cursor *of, struct drain *ret)
 {
 	struct json_cursor address = json_member(of, "address"), at = json_member(of, "at");
@@ -45,7 +65,7 @@ static int read_drain(const struct json_cursor *of, struct drain *ret)
 
 	if (read_text(of, "vip", &ret->vip) < 0 || read_text(of, "reason", &ret->reason) < 0 ||
 	    read_text(of, "address", &text) < 0 || json_require(&at) < 0 ||
-	    json_get_i64(&at, 1, INT64_MAX, &ret->at) < 0)
+	    json_get_i64(&at, 1, INT64_MAX, &ret->at) < 0 || read_who(of, &ret->who) < 0)
 		return -EINVAL;
 	if (addr_parse(text, &ret->address) < 0)
 		return json_complain(&address, "\"%s\" is not an address", text);

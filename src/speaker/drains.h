@@ -4,11 +4,13 @@
  *
  *	{
  *	  "drains": [
- *	    {"vip": "www", "address": "198.51.100.10", "reason": "disk", "at": 1767225600000000000}
+ *	    {"vip": "www", "address": "198.51.100.10", "reason": "disk", "operator": "alice",
+ *	     "operator_address": "192.0.2.7", "at": 1767225600000000000}
  *	  ]
  *	}
  *
- * A VIP is found again by its address, as after a reload; the name is for people. Pure.
+ * A VIP is found again by its address, as after a reload; the name is for people. A file of an
+ * earlier version has no operator. Pure.
  */
 #pragma once
 
@@ -19,6 +21,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "base/who.h"
 
 #define DRAINS_FILE_MAX ((size_t)16 * 1024 * 1024) /* bytes */
 
@@ -27,6 +30,7 @@ struct drain {
 	struct addr address;
 	int64_t at; /* unix ns */
 	const char *reason;
+	struct who who; /* the operator; zeroed: not known */
 };
 
 /* Appends the text of the file. Strings must be UTF-8. */

@@ -22,9 +22,12 @@ static struct addr address(const char *text)
 static void what_was_written_is_read(void **state)
 {
 	const struct drain list[] = {
-		{ "www", address("198.51.100.10"), 1767225600000000001,
-		  "a \"new\" disk\n\xc3\xa9" },
-		{ "v6", address("2001:db8::1"), 5, "" },
+		{ "www",
+		  address("198.51.100.10"),
+		  1767225600000000001,
+		  "a \"new\" disk\n\xc3\xa9",
+		  { "alice via dash", address("192.0.2.7") } },
+		{ "v6", address("2001:db8::1"), 5, "", { .name = "" } },
 	};
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	_cleanup_(buf_free) struct buf text = { 0 };
@@ -40,6 +43,8 @@ static void what_was_written_is_read(void **state)
 		assert_int_equal(addr_cmp(&got[i].address, &list[i].address), 0);
 		assert_int_equal(got[i].at, list[i].at);
 		assert_string_equal(got[i].reason, list[i].reason);
+		assert_string_equal(got[i].who.name, list[i].who.name);
+		assert_int_equal(addr_cmp(&got[i].who.address, &list[i].who.address), 0);
 	}
 }
 

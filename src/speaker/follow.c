@@ -160,6 +160,13 @@ struct announce_source follow_source(const struct follow *f, const char *fronten
 					 .lost_at = r->silent_since };
 }
 
+bool follow_is_complete(const struct follow *f, const char *frontend)
+{
+	const struct report *r = map_get(&f->reports, frontend);
+
+	return f->connected && r && r->now.known && !r->early;
+}
+
 /* ---- the list ---- */
 
 static void changed(struct follow *f)
@@ -269,15 +276,24 @@ static void watch(struct follow *f)
 /* Without usable certificates there is no connection: never plaintext instead. */
 static int read_certificates(struct follow *f, char *reason, size_t size)
 {
-	const struct tls_files files = { f->maglevd.certificate, f->maglevd.key, f->maglevd.ca };
+	const struct tls_config config = {
+		.role = TLS_CLIENT,
+		.pairs = &(struct tls_pair){ f->maglevd.certificate, f->maglevd.key, NULL },
+		.n_pairs = 1,
+		.ca = f->maglevd.ca,
+		.protocols = "h2",
+	};
 	struct tls_context *fresh;
+	struct tls_refusal why;
 	int r;
 
 	if (!f->maglevd.tls)
 		return 0;
-	r = tls_h2_client_context_new(&files, &fresh, reason, size);
-	if (r < 0)
+	r = tls_context_new(&config, &fresh, &why);
+	if (r < 0) {
+		snprintf(reason, size, "%s", why.reason);
 		return r;
+	}
 	if (f->client)
 		grpc_client_set_tls(f->client, fresh);
 	if (f->tls)

@@ -51,3 +51,8 @@ const struct follow_stats *follow_stats(const struct follow *f);
 /* What is known about a frontend, for a VIP that needs this many servers. */
 struct announce_source follow_source(const struct follow *f, const char *frontend,
 				     uint32_t min_servers);
+/*
+ * Whether the data plane has its VIP, and all of its servers have been probed: until then its table
+ * can differ from those of other balancers.
+ */
+bool follow_is_complete(const struct follow *f, const char *frontend);

@@ -43,7 +43,7 @@ static void add_maglevds(struct speaker *s, Maglev__SpeakerInfo *info, struct ar
 	}
 }
 
-static Maglev__SpeakerFrr *frr(const struct reload *r, struct arena *a)
+Maglev__SpeakerFrr *info_frr(const struct reload *r, struct arena *a)
 {
 	const struct reload_stats *stats = reload_stats(r);
 	Maglev__SpeakerFrr *info = NEW(a, Maglev__SpeakerFrr, maglev__speaker_frr__init);
@@ -56,8 +56,9 @@ static Maglev__SpeakerFrr *frr(const struct reload *r, struct arena *a)
 	return info;
 }
 
-Maglev__SpeakerInfo *info_speaker(struct speaker *s, struct arena *a)
+static Maglev__SpeakerInfo *show_speaker(struct arena *a, void *user)
 {
+	struct speaker *s = user;
 	Maglev__SpeakerInfo *info = NEW(a, Maglev__SpeakerInfo, maglev__speaker_info__init);
 	const char *problem = speaker_problem(s);
 
@@ -67,7 +68,7 @@ Maglev__SpeakerInfo *info_speaker(struct speaker *s, struct arena *a)
 	info->problem = text(problem ? problem : sessions_problem(speaker_sessions(s)));
 	add_maglevds(s, info, a);
 	info->bgp = speaker_config(s)->n_peers > 0;
-	info->frr = info->bgp ? frr(speaker_reload(s), a) : NULL;
+	info->frr = info->bgp ? info_frr(speaker_reload(s), a) : NULL;
 	info->generation = speaker_generation(s);
 	info->loaded = speaker_stats(s)->loaded_at;
 	info->config_error = text(speaker_mistake(s));
@@ -197,8 +198,9 @@ static void set_verdict(struct speaker *s, const struct speaker_vip *v,
 		a));
 }
 
-Maglev__AnnouncementInfo *info_announcement(struct speaker *s, size_t vip, struct arena *a)
+static Maglev__AnnouncementInfo *show_announcement(size_t vip, struct arena *a, void *user)
 {
+	struct speaker *s = user;
 	const struct speaker_vip *v = &speaker_vips(s)[vip];
 	Maglev__AnnouncementInfo *info =
 		NEW(a, Maglev__AnnouncementInfo, maglev__announcement_info__init);
@@ -213,6 +215,9 @@ Maglev__AnnouncementInfo *info_announcement(struct speaker *s, size_t vip, struc
 	info->drained = v->announce.drained_at != 0;
 	info->drain_reason = text(v->drain_reason);
 	info->drained_at = v->drained_at;
+	info->operator_ = text(v->drain_who.name);
+	if (addr_is_set(&v->drain_who.address))
+		info->operator_address = arena_strdup(a, addr_format(&v->drain_who.address, words));
 	add_sources(s, v, info, a);
 	if (v->announce.culprit < info->n_frontends)
 		info->culprit =
@@ -240,10 +245,9 @@ static char *asn(const struct frr_peer *p, struct arena *a)
 	return text("external");
 }
 
-Maglev__SessionInfo *info_session(struct speaker *s, size_t peer, struct arena *a)
+Maglev__SessionInfo *info_session(const struct bgp_peer *p, const struct session *one,
+				  int64_t since, struct arena *a)
 {
-	const struct bgp_peer *p = &speaker_config(s)->peers[peer];
-	const struct session *one = &sessions_list(speaker_sessions(s))[peer];
 	Maglev__SessionInfo *info = NEW(a, Maglev__SessionInfo, maglev__session_info__init);
 	char words[ADDR_STRLEN];
 
@@ -254,9 +258,72 @@ Maglev__SessionInfo *info_session(struct speaker *s, size_t peer, struct arena *
 	info->asn = asn(&p->frr, a);
 	info->up = one->up;
 	info->state = text(one->state);
-	info->since = speaker_time(s, one->since);
+	info->since = since;
 	info->prefixes_sent = one->prefixes;
 	info->bfd = text(!p->frr.bfd ? "" : one->bfd_up ? "up" : "down");
 	info->last_error = text(one->last_error);
 	return info;
+}
+
+static Maglev__SessionInfo *show_session(size_t peer, struct arena *a, void *user)
+{
+	const struct session *one = &sessions_list(speaker_sessions(user))[peer];
+
+	return info_session(&speaker_config(user)->peers[peer], one, speaker_time(user, one->since),
+			    a);
+}
+
+/* ---- the source ---- */
+
+static uint64_t generation(void *user)
+{
+	return speaker_generation(user);
+}
+
+static size_t count_announcements(void *user)
+{
+	return speaker_config(user)->n_vips;
+}
+
+static size_t count_sessions(void *user)
+{
+	return speaker_config(user)->n_peers;
+}
+
+static size_t find(const char *vip, void *user)
+{
+	const struct bgp_config *c = speaker_config(user);
+	const struct bgp_vip *v = bgp_config_vip(c, vip);
+
+	return v ? (size_t)(v - c->vips) : SIZE_MAX;
+}
+
+static void observe(void (*changed)(void *observer), void *observer, void *user)
+{
+	speaker_observe(user, changed, observer);
+}
+
+static void drain(size_t i, const char *reason, const struct who *who, void *user)
+{
+	speaker_drain(user, i, reason, who);
+}
+
+static void undrain(size_t i, const struct who *who, void *user)
+{
+	speaker_undrain(user, i, who);
+}
+
+struct source info_source(struct speaker *s)
+{
+	return (struct source){ .user = s,
+				.generation = generation,
+				.announcements = count_announcements,
+				.sessions = count_sessions,
+				.speaker = show_speaker,
+				.announcement = show_announcement,
+				.session = show_session,
+				.find = find,
+				.observe = observe,
+				.drain = drain,
+				.undrain = undrain };
 }

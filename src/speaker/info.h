@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * info: the state of the speaker as messages of its API (proto/speaker.proto).
- *
- * What a message points to is in the arena, or borrowed from the speaker: it is valid until the
- * speaker changes. The same state gives the same bytes.
+ * info: the state of a speaker with a file as messages of its API (proto/speaker.proto), and what
+ * those of a speaker in a cluster have in common with them.
  */
 #pragma once
 
-#include "base/arena.h"
-#include "proto/speaker.pb-c.h"
+#include "src/speaker/source.h"
 #include "src/speaker/speaker.h"
 
-Maglev__SpeakerInfo *info_speaker(struct speaker *s, struct arena *a);
-/* vip and peer are indexes into the configuration. */
-Maglev__AnnouncementInfo *info_announcement(struct speaker *s, size_t vip, struct arena *a);
-Maglev__SessionInfo *info_session(struct speaker *s, size_t peer, struct arena *a);
+/* Of a speaker with a file; announcements and sessions in the order of its configuration. */
+struct source info_source(struct speaker *s);
+
+/* In the arena; since is unix ns. */
+Maglev__SessionInfo *info_session(const struct bgp_peer *p, const struct session *one,
+				  int64_t since, struct arena *a);
+Maglev__SpeakerFrr *info_frr(const struct reload *r, struct arena *a);

@@ -17,6 +17,8 @@
 #include "lib/log/log.h"
 #include "lib/net/privilege.h"
 #include "src/speaker/api.h"
+#include "src/speaker/info.h"
+#include "src/speaker/kube.h"
 #include "src/speaker/metrics.h"
 #include "src/speaker/speaker.h"
 
@@ -33,6 +35,7 @@ struct program {
 	struct admin *admin;
 	struct api *api; /* NULL without --grpc-addr */
 	struct metrics_sources metrics;
+	struct kube *kube; /* with --kubernetes, instead of speaker and loader */
 };
 
 /* ---- reloads of the file ---- */
@@ -140,10 +143,11 @@ static int listen_all(struct program *p)
 					     .metrics = metrics_page,
 					     .unready = unready,
 					     .user = &p->metrics };
+	const struct source source = info_source(p->speaker);
 	int r = 0;
 
 	if (*p->options.api.addr)
-		r = api_new(p->loop, &p->options.api, p->speaker, &p->api);
+		r = api_new(p->loop, &p->options.api, &source, &p->api);
 	if (r < 0)
 		return r;
 	p->metrics = (struct metrics_sources){ p->speaker, p->api };
@@ -181,6 +185,7 @@ static int serve(struct program *p)
 	p->speaker = speaker_new(p->loop, &p->options, settings_take(load));
 	p->loader =
 		config_loader_new(p->loop, &p->source, &(struct config_loader_calls){ on_read, p });
+	config_loader_follow(p->loader, load);
 	r = listen_all(p);
 	if (r == 0)
 		r = watch_file(p);
@@ -197,6 +202,92 @@ static int serve(struct program *p)
 	return r < 0 ? EXIT_START_FAILED : 0;
 }
 
+/* ---- in a cluster ---- */
+
+static void on_kube_left(void *user)
+{
+	struct program *p = user;
+
+	if (p->api)
+		service_drain(api_service(p->api), on_api_drained, p);
+	else
+		on_api_drained(p);
+}
+
+static void on_kube_hangup(void *user)
+{
+	struct program *p = user;
+
+	if (p->api)
+		service_renew(api_service(p->api));
+}
+
+static void on_kube_stop(int signo, void *user)
+{
+	struct program *p = user;
+
+	log_info("stopping", LOG_S("signal", strsignal(signo)));
+	kube_drain(p->kube, on_kube_left, p);
+}
+
+static int connect_kube(struct program *p)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	struct errs errors = { .arena = arena };
+	int r = kube_new(p->loop, &p->options, &p->kube, &errors);
+
+	if (r < 0)
+		log_error("kubeconfig-failed",
+			  LOG_S("error", errors.n ? errors.items[0].text : strerror(-r)));
+	return r;
+}
+
+static int listen_kube(struct program *p)
+{
+	const struct source source = kube_source(p->kube);
+	int r = 0;
+
+	if (*p->options.api.addr)
+		r = api_new(p->loop, &p->options.api, &source, &p->api);
+	if (r < 0)
+		return r;
+	kube_set_api(p->kube, p->api);
+	return admin_new(&(struct admin_config){ .daemon = &p->daemon,
+						 .prefix = "maglev_speaker",
+						 .listen = p->options.metrics_addr,
+						 .flag = "--metrics-addr",
+						 .metrics = kube_metrics_page,
+						 .unready = kube_unready,
+						 .user = p->kube },
+			 &p->admin);
+}
+
+static int serve_kube(struct program *p)
+{
+	const struct daemon_calls calls = { .stop = on_kube_stop,
+					    .reload = on_kube_hangup,
+					    .user = p,
+					    .drain_limit = DRAIN_LIMIT };
+	int r;
+
+	keep_rights();
+	daemon_start(&p->daemon, p->loop, &calls);
+	r = connect_kube(p);
+	if (r == 0)
+		r = listen_kube(p);
+	if (r == 0) {
+		kube_start(p->kube);
+		daemon_ready("announcing");
+		ev_run(p->loop, 0);
+	}
+	api_free(p->api);
+	admin_free(p->admin);
+	kube_free(p->kube);
+	daemon_end(&p->daemon);
+	daemon_finish();
+	return r < 0 ? EXIT_START_FAILED : 0;
+}
+
 int main(int argc, char *argv[])
 {
 	struct program p = { 0 };
@@ -204,11 +295,11 @@ int main(int argc, char *argv[])
 
 	options_parse(&p.options, argc, argv);
 	p.source = settings_source(p.options.config);
-	if (p.options.check)
+	if (p.options.check && !p.options.kubernetes)
 		return config_check(&p.source);
-	daemon_begin(p.options.log_level);
+	daemon_begin(&p.options.log);
 	p.loop = ev_default_loop(0);
-	r = serve(&p);
+	r = p.options.kubernetes ? serve_kube(&p) : serve(&p);
 	ev_loop_destroy(p.loop);
 	options_free(&p.options);
 	return r;

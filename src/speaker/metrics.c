@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "lib/metrics/metrics.h"
 #include "src/speaker/api.h"
+#include "src/speaker/speaker.h"
 #include "wire/speaker_methods.h"
 
 /* A family with one sample per VIP, peer or maglevd, or one alone. */
@@ -45,10 +46,21 @@ static void single(struct buf *out, const struct family *f, uint64_t value)
 	metrics_u64(out, f->name, NULL, 0, value);
 }
 
+void metrics__add_reload(struct buf *out, const struct reload *reload)
+{
+	const struct reload_stats *r = reload_stats(reload);
+
+	single(out, &applies, r->applies);
+	single(out, &failures, r->failures);
+	single(out, &batched, r->batched);
+	single(out, &current, reload_is_current(reload));
+	begin(out, &duration);
+	metrics_histogram(out, duration.name, NULL, 0, &r->duration);
+}
+
 static void add_program(struct buf *out, const struct speaker *s)
 {
 	const struct speaker_stats *stats = speaker_stats(s);
-	const struct reload_stats *r = reload_stats(speaker_reload(s));
 	struct metrics_label result = { "result", STR("success") };
 
 	begin(out, &reloads);
@@ -56,12 +68,7 @@ static void add_program(struct buf *out, const struct speaker *s)
 	result.value = STR("failure");
 	metrics_u64(out, reloads.name, &result, 1, stats->reload_errors);
 	single(out, &loaded, (uint64_t)(stats->loaded_at / NSEC_PER_SEC));
-	single(out, &applies, r->applies);
-	single(out, &failures, r->failures);
-	single(out, &batched, r->batched);
-	single(out, &current, reload_is_current(speaker_reload(s)));
-	begin(out, &duration);
-	metrics_histogram(out, duration.name, NULL, 0, &r->duration);
+	metrics__add_reload(out, speaker_reload(s));
 }
 
 /* ---- VIPs ---- */
@@ -223,11 +230,8 @@ static void add_bfd(struct buf *out, const struct bgp_config *c, const struct se
 	}
 }
 
-static void add_sessions(struct buf *out, const struct speaker *s)
+void metrics__add_sessions(struct buf *out, const struct bgp_config *c, const struct session *list)
 {
-	const struct bgp_config *c = speaker_config(s);
-	const struct session *list = sessions_list(speaker_sessions(s));
-
 	begin(out, &session_up);
 	for (size_t i = 0; i < c->n_peers; i++)
 		add_sample(out, &session_up, &c->peers[i], true, list[i].up);
@@ -252,6 +256,10 @@ static const struct family refused = { "maglev_speaker_grpc_refused_total", METR
 				       "Connections to the API that were over a limit." };
 static const struct family evicted = { "maglev_speaker_grpc_evicted_total", METRICS_COUNTER,
 				       "Connections to the API closed to make room for others." };
+static const struct family open_api = {
+	"maglev_speaker_grpc_open", METRICS_GAUGE,
+	"1 if other machines may change everything without a client certificate."
+};
 static const struct family subscribers = { "maglev_speaker_watch_subscribers", METRICS_GAUGE,
 					   "Clients of WatchSpeaker." };
 static const struct family events = { "maglev_speaker_watch_events_total", METRICS_COUNTER,
@@ -277,7 +285,7 @@ static void add_calls(struct buf *out, const struct service *service)
 }
 
 /* 0 without an API: the series should not vanish with an option. */
-static void add_api(struct buf *out, const struct api *api)
+void metrics__add_api(struct buf *out, const struct api *api)
 {
 	static const struct grpc_server_stats no_server;
 	static const struct service_watch_stats no_watch;
@@ -288,6 +296,7 @@ static void add_api(struct buf *out, const struct api *api)
 	single(out, &connections, server->connections);
 	single(out, &refused, server->refused);
 	single(out, &evicted, server->evicted);
+	single(out, &open_api, api && service_is_open(api_service(api)));
 	single(out, &subscribers, watch->subscribers);
 	single(out, &events, watch->events);
 	single(out, &dropped, watch->dropped);
@@ -301,8 +310,8 @@ static enum http_stream_state produce(struct buf *out, void *user)
 	add_program(out, s);
 	add_vips(out, s);
 	add_maglevds(out, s);
-	add_sessions(out, s);
-	add_api(out, from->api);
+	metrics__add_sessions(out, speaker_config(s), sessions_list(speaker_sessions(s)));
+	metrics__add_api(out, from->api);
 	metrics__add_l2(out, s);
 	return HTTP_STREAM_END;
 }

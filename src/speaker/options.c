@@ -5,13 +5,15 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 
 static const char about[] =
 	"Announces VIPs over BGP while their frontends are up, and withdraws them when they are "
 	"not. "
 	"The states come from one or several maglevds, the sessions are those of FRR, which "
 	"frr-reloader configures. On a network without BGP, speakers elect the owner of each VIP, "
-	"which announces it by ARP and NDP.";
+	"which announces it by ARP and NDP. In a Kubernetes cluster it announces the addresses of "
+	"Services, as the resources of metallb.io say.";
 
 static struct options values; /* the target of the table, which is static */
 
@@ -77,6 +79,67 @@ static const struct cli_option table[] = {
 	  .argument = "FILE",
 	  .help = "keeps drains over a restart; empty: they end with the process",
 	  .string = &values.drain_file },
+	{ .name = "kubernetes",
+	  .kind = CLI_BOOL,
+	  .env = "MAGLEV_SPEAKER_KUBERNETES",
+	  .fallback = "false",
+	  .help = "announce the Services of a cluster from one node, as metallb.io configures it",
+	  .boolean = &values.kubernetes },
+	{ .name = "node-name",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_SPEAKER_NODE_NAME",
+	  .fallback = "",
+	  .argument = "NAME",
+	  .help = "the node of this speaker; with --kubernetes",
+	  .string = &values.node_name },
+	{ .name = "maglevd",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_SPEAKER_MAGLEVD",
+	  .fallback = "",
+	  .argument = "ADDR",
+	  .help = "the gRPC API of the maglevd of this node; with --kubernetes, for Services on "
+		  "the Maglev data plane; empty: none",
+	  .string = &values.maglevd },
+	{ .name = "lb-class",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_SPEAKER_LB_CLASS",
+	  .fallback = "",
+	  .argument = "NAME",
+	  .help = "only Services of this loadBalancerClass; empty: those without one",
+	  .string = &values.lb_class },
+	{ .name = "ignore-exclude-lb",
+	  .kind = CLI_BOOL,
+	  .env = "MAGLEV_SPEAKER_IGNORE_EXCLUDE_LB",
+	  .fallback = "false",
+	  .help = "nodes that are excluded from external load balancers announce, too",
+	  .boolean = &values.ignore_exclude },
+	{ .name = "drain-time",
+	  .kind = CLI_DURATION,
+	  .env = "MAGLEV_SPEAKER_DRAIN_TIME",
+	  .fallback = "5s",
+	  .help = "how long the routes of a node that gets that label are announced for leaving",
+	  .duration = &values.drain_time },
+	{ .name = "l2-exclude",
+	  .kind = CLI_STRING,
+	  .env = "MAGLEV_SPEAKER_L2_EXCLUDE",
+	  .fallback = "cali*,cilium*,cni*,docker*,dummy*,flannel*,kube-*,lxc*,nodelocaldns,"
+		      "tunl*,veth*,virbr*,vxlan*,cbr*",
+	  .argument = "LIST",
+	  .help = "patterns of interfaces that are not used for ARP and NDP",
+	  .string = &values.l2_exclude },
+	{ .name = "lease-duration",
+	  .kind = CLI_DURATION,
+	  .env = "MAGLEV_SPEAKER_LEASE_DURATION",
+	  .fallback = "15s",
+	  .help = "how long a speaker whose heartbeats are not heard counts as alive",
+	  .duration = &values.lease_duration },
+	{ .name = "status-interval",
+	  .kind = CLI_DURATION,
+	  .env = "MAGLEV_SPEAKER_STATUS_INTERVAL",
+	  .fallback = "2s",
+	  .help = "shortest time between two statuses of a session",
+	  .duration = &values.status_interval },
+	OPERATOR_CLIENT_OPTIONS("MAGLEV_SPEAKER_", values.kube),
 	SERVICE_OPTIONS("MAGLEV_SPEAKER_", values.api, ":9095"),
 	{ .name = "metrics-addr",
 	  .kind = CLI_STRING,
@@ -85,12 +148,7 @@ static const struct cli_option table[] = {
 	  .argument = "ADDR",
 	  .help = "where /metrics, /healthz, /readyz and /loglevel are served; empty: nowhere",
 	  .string = &values.metrics_addr },
-	{ .name = "log-level",
-	  .kind = CLI_LEVEL,
-	  .env = "MAGLEV_SPEAKER_LOG_LEVEL",
-	  .fallback = "info",
-	  .help = "debug, info, warn or error",
-	  .level = &values.log_level },
+	DAEMON_LOG_OPTIONS("MAGLEV_SPEAKER_", values.log),
 	{ .name = "check",
 	  .kind = CLI_BOOL,
 	  .env = "MAGLEV_SPEAKER_CHECK",
@@ -98,6 +156,14 @@ static const struct cli_option table[] = {
 	  .help = "check the file and exit: 0, 1 for syntax, 2 for rules",
 	  .boolean = &values.check },
 };
+
+static void require(bool holds, const char *sentence)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "maglev-speaker: %s\nTry 'maglev-speaker --help'.\n", sentence);
+	exit(CLI_STATUS_USAGE);
+}
 
 void options_parse(struct options *o, int argc, char *const argv[])
 {
@@ -110,12 +176,11 @@ void options_parse(struct options *o, int argc, char *const argv[])
 
 	cli_parse_or_exit(&program, argc, argv);
 	service_options_check(&values.api, program.name);
-	if (values.retry <= 0) {
-		fputs("maglev-speaker: --retry must be longer than 0\n"
-		      "Try 'maglev-speaker --help'.\n",
-		      stderr);
-		exit(CLI_STATUS_USAGE);
-	}
+	require(values.retry > 0, "--retry must be longer than 0");
+	require(!values.kubernetes || *values.node_name, "--kubernetes needs --node-name");
+	require(values.lease_duration >= 3 * NSEC_PER_SEC, "--lease-duration must be at least 3s");
+	require(values.status_interval > 0, "--status-interval must be longer than 0");
+	require(values.drain_time >= 0, "--drain-time must not be negative");
 	*o = values;
 }
 

@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #include "lib/cli/cli.h"
+#include "lib/daemon/daemon.h"
+#include "lib/operator/options.h"
 #include "lib/service/options.h"
 
 struct options {
@@ -16,8 +18,15 @@ struct options {
 	const char *drain_file; /* empty: none */
 	struct service_options api;
 	int64_t retry; /* ns after a failed reload */
-	enum log_level log_level;
+	struct daemon_log log;
 	bool watch, check;
+	/* in a cluster, instead of the file */
+	bool kubernetes;
+	struct operator_options kube;
+	const char *node_name, *lb_class, *l2_exclude;
+	const char *maglevd; /* of the node; empty: none */
+	bool ignore_exclude;
+	int64_t drain_time, lease_duration, status_interval; /* ns */
 };
 
 /* Parses; prints and exits if there is nothing to run. Strings are borrowed. */

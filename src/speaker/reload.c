@@ -24,9 +24,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "lib/config/file.h"
 #include "lib/http/client.h"
 #include "lib/json/cursor.h"
-#include "src/speaker/file.h"
 
 #define RETRY (5 * NSEC_PER_SEC)
 #define TIMEOUT (30 * NSEC_PER_SEC)

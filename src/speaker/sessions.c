@@ -21,6 +21,7 @@ struct sessions {
 	size_t n;
 	char **names; /* of the peers, which survive a change of the configuration */
 	char *problem;
+	bool asked;
 	uint64_t connections; /* to bgpd, at the last answer */
 	void (*again)(void *user);
 	void *user;
@@ -64,6 +65,7 @@ static void on_neighbors(const struct vty_answer *answer, void *user)
 	uint64_t before = s->connections;
 	int r = answers_bgp(text_of(answer), s->config, s->list);
 
+	s->asked = true;
 	for (size_t i = 0; i < s->n; i++)
 		set_up(s, i, strcmp(s->list[i].state, SESSION_ESTABLISHED) == 0);
 	set_problem(s, answer->error < 0 ? answer->reason
@@ -188,6 +190,11 @@ void sessions_configure(struct sessions *s, const struct bgp_config *config)
 const struct session *sessions_list(const struct sessions *s)
 {
 	return s->list;
+}
+
+bool sessions_asked(const struct sessions *s)
+{
+	return s->asked;
 }
 
 const char *sessions_problem(const struct sessions *s)

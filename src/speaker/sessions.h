@@ -25,5 +25,7 @@ void sessions_start(struct sessions *s);
 void sessions_configure(struct sessions *s, const struct bgp_config *config);
 /* One for each peer of the configuration. */
 const struct session *sessions_list(const struct sessions *s);
+/* Whether bgpd has answered, or failed to, since the start. */
+bool sessions_asked(const struct sessions *s);
 /* Why bgpd does not answer; "": it does, or is not asked. */
 const char *sessions_problem(const struct sessions *s);

@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "lib/config/document.h"
+#include "lib/config/file.h"
 #include "lib/config/report.h"
 #include "lib/log/log.h"
-#include "src/speaker/file.h"
 
 #define KEY_BYTES 4096 /* of a file with a key */
 #define HOST_BYTES 256
@@ -41,8 +41,8 @@ static enum config_result build(struct str bytes, struct config_load *load, cons
 
 	gethostname(host, sizeof(host) - 1);
 	s->arena = load->arena;
-	if (config_document_parse(bytes, CONFIG_STRICT, &bgp_schema, document, &doc,
-				  &load->errors) < 0)
+	if (config_document_load(load->sources, CONFIG_STRICT, &bgp_schema, document, &doc,
+				 &load->errors) < 0)
 		return CONFIG_PARSE_ERROR;
 	if (bgp_config_build(&doc, &machine, load->arena, &s->config, &load->errors,
 			     &load->warnings) < 0)

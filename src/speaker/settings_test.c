@@ -21,14 +21,23 @@
 	"  advertisements: { default: {} }\n"                                                      \
 	"  maglevds: { a: { address: '127.0.0.1:9090' } }\n"
 
-/* Reads a text; the caller frees the arena. */
+static struct str on_bytes(void *user, unsigned file)
+{
+	assert_int_equal(file, 0);
+	return str_of(user);
+}
+
+/* Reads a text, which includes nothing; the caller frees the arena. */
 static struct config_load read_text(const char *text)
 {
-	struct config_load load = { .arena = arena_new() };
+	const struct config_sources sources = { .bytes = on_bytes,
+						.user = (void *)(uintptr_t)text };
+	struct config_load load = { .arena = arena_new(), .sources = &sources };
 	struct config_source source = settings_source("speaker.yaml");
 
 	load.errors.arena = load.warnings.arena = load.arena;
 	load.result = source.build(str_of(text), &load, NULL);
+	load.sources = NULL;
 	return load;
 }
 

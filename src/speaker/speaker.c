@@ -12,15 +12,16 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "core/frr/conf.h"
+#include "lib/config/file.h"
 #include "lib/log/log.h"
+#include "lib/log/who.h"
 #include "lib/loop/backoff.h"
 #include "lib/vty/vty.h"
 #include "src/speaker/drains.h"
-#include "src/speaker/file.h"
+#include "src/speaker/epoch.h"
 #include "src/speaker/plan.h"
 
 #define FIRST_WAIT 2. /* s that the first change waits for maglevds that do not answer */
-#define CLOCK_SET (NSEC_PER_SEC / 10) /* a clock that moved by more was set */
 
 static const struct backoff_policy adopt_policy = { .first = NSEC_PER_SEC / 2,
 						    .last = NSEC_PER_SEC };
@@ -301,7 +302,7 @@ static void keep_drains(const struct speaker *s)
 
 		if (v->drained_at)
 			list[n++] = (struct drain){ v->config->name, v->config->address,
-						    v->drained_at, v->drain_reason };
+						    v->drained_at, v->drain_reason, v->drain_who };
 	}
 	drains_format(list, n, &text);
 	r = file_replace(s->options->drain_file, (struct str){ text.p, text.n });
@@ -342,6 +343,7 @@ static void restore_drain(struct speaker_vip *v, const struct drain *d)
 {
 	announce_drain(&v->announce, monotonic_of(d->at));
 	v->drained_at = d->at;
+	v->drain_who = d->who;
 	set_reason(v, d->reason);
 }
 
@@ -502,31 +504,36 @@ void speaker_leave(struct speaker *s)
 	l2_leave(s->l2);
 }
 
-void speaker_drain(struct speaker *s, size_t vip, const char *reason)
+void speaker_drain(struct speaker *s, size_t vip, const char *reason, const struct who *who)
 {
 	struct speaker_vip *v = &s->vips[vip];
+	char address[ADDR_STRLEN];
 
 	set_reason(v, reason);
+	v->drain_who = *who;
 	if (!v->announce.drained_at) {
 		announce_drain(&v->announce, loop_monotonic());
 		v->drained_at = loop_realtime();
 		log_info("vip-drained", LOG_S("vip", v->config->name),
-			 LOG_S("reason", *v->drain_reason ? v->drain_reason : NULL));
+			 LOG_S("reason", *v->drain_reason ? v->drain_reason : NULL),
+			 LOG_WHO(who, address));
 	}
 	keep_drains(s);
 	judge_all(s);
 }
 
-void speaker_undrain(struct speaker *s, size_t vip)
+void speaker_undrain(struct speaker *s, size_t vip, const struct who *who)
 {
 	struct speaker_vip *v = &s->vips[vip];
+	char address[ADDR_STRLEN];
 
 	if (!v->announce.drained_at)
 		return;
 	announce_undrain(&v->announce);
 	v->drained_at = 0;
 	v->drain_reason[0] = '\0';
-	log_info("vip-undrained", LOG_S("vip", v->config->name));
+	v->drain_who = (struct who){ 0 };
+	log_info("vip-undrained", LOG_S("vip", v->config->name), LOG_WHO(who, address));
 	keep_drains(s);
 	judge_all(s);
 }
@@ -607,11 +614,7 @@ const char *speaker_mistake(const struct speaker *s)
 
 int64_t speaker_time(struct speaker *s, int64_t monotonic)
 {
-	int64_t epoch = loop_realtime() - loop_monotonic();
-
-	if (llabs(epoch - s->epoch) > CLOCK_SET)
-		s->epoch = epoch;
-	return monotonic ? s->epoch + monotonic : 0;
+	return epoch_time(&s->epoch, monotonic);
 }
 
 const char *speaker_problem(const struct speaker *s)

@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "base/who.h"
 #include "lib/loop/loop.h"
 #include "src/speaker/follow.h"
 #include "src/speaker/l2.h"
@@ -33,6 +34,7 @@ struct speaker_vip {
 	uint64_t transitions;
 	int64_t drained_at;			/* unix ns; 0: not drained */
 	char drain_reason[SPEAKER_REASON_SIZE]; /* of the operator; "": none was given */
+	struct who drain_who;			/* the operator; zeroed: not known */
 };
 
 struct speaker_stats {
@@ -56,9 +58,12 @@ void speaker_renew(struct speaker *s);
 /* The process is about to end: other members take the VIPs of l2 at once. */
 void speaker_leave(struct speaker *s);
 
-/* Drains a VIP, or ends its drain. Draining a drained VIP changes only the reason. */
-void speaker_drain(struct speaker *s, size_t vip, const char *reason);
-void speaker_undrain(struct speaker *s, size_t vip);
+/*
+ * Drains a VIP, or ends its drain, for an operator. Draining a drained VIP changes only the reason
+ * and the operator.
+ */
+void speaker_drain(struct speaker *s, size_t vip, const char *reason, const struct who *who);
+void speaker_undrain(struct speaker *s, size_t vip, const struct who *who);
 
 /*
  * changed is called when something that the API shows may have changed, except for sessions, which

@@ -45,6 +45,10 @@ static void add_reason(const struct summary_facts *f, struct buf *out)
 	const Maglev__AnnouncementInfo *info = f->announcement;
 	const Maglev__AnnouncementSource *by = culprit_of(info);
 
+	if (f->why) {
+		buf_printf(out, "%s%s", *f->why ? ": " : "", f->why);
+		return;
+	}
 	switch (f->reason) {
 	case ANNOUNCE_FIT:
 	case ANNOUNCE_STATIC:

@@ -20,6 +20,7 @@ struct summary_facts {
 	enum announce_reason reason;
 	uint32_t min_servers;
 	const char *frr_error; /* why FRR does not have the latest configuration; "": it does */
+	const char *why;       /* in place of the reason; NULL: the reason says it */
 };
 
 /* In the arena. */

@@ -21,7 +21,7 @@ static const char *says(enum announce_state state, enum announce_reason reason, 
 	Maglev__AnnouncementSource source, *sources = &source;
 	Maglev__AnnouncementBgp bgp;
 	Maglev__AnnouncementInfo info;
-	const struct summary_facts facts = { &info, state, reason, 3, "" };
+	const struct summary_facts facts = { &info, state, reason, 3, "", NULL };
 
 	maglev__announcement_source__init(&source);
 	maglev__announcement_bgp__init(&bgp);
@@ -85,14 +85,28 @@ static void texts_from_outside_follow(void **state)
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	char reason[] = "new kernel";
 	Maglev__AnnouncementInfo info;
-	const struct summary_facts facts = { &info, ANNOUNCE_WITHDRAWN, ANNOUNCE_OPERATOR, 1,
-					     "bgpd is not there" };
+	const struct summary_facts facts = { &info, ANNOUNCE_WITHDRAWN,	 ANNOUNCE_OPERATOR,
+					     1,	    "bgpd is not there", NULL };
 
 	maglev__announcement_info__init(&info);
 	info.drain_reason = reason;
 	assert_string_equal(summary_of(&facts, arena),
 			    "withdrawn: drained, new kernel; FRR does not have the latest "
 			    "configuration: bgpd is not there");
+}
+
+/* Of a Service, whose reasons are those of core/speak. */
+static void another_reason_takes_the_place(void **state)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	Maglev__AnnouncementInfo info;
+	struct summary_facts facts = { &info, ANNOUNCE_WITHDRAWN,	   ANNOUNCE_FIT, 0,
+				       "",    "the Service has no address" };
+
+	maglev__announcement_info__init(&info);
+	assert_string_equal(summary_of(&facts, arena), "withdrawn: the Service has no address");
+	facts.why = "";
+	assert_string_equal(summary_of(&facts, arena), "withdrawn");
 }
 
 /* On eth0: this member's state, the owner, a problem. */
@@ -120,11 +134,11 @@ static const char *says_of_l2(const struct summary_facts *facts, const char *is,
 
 static void a_group_has_one_owner(void **state)
 {
-	static const struct summary_facts up = { NULL, ANNOUNCE_UP, ANNOUNCE_FIT, 1, "" },
-					  worse = { NULL, ANNOUNCE_WORSE, ANNOUNCE_DOWN, 1, "" },
-					  down = { NULL, ANNOUNCE_WITHDRAWN, ANNOUNCE_DOWN, 1, "" },
-					  drained = { NULL, ANNOUNCE_DRAINING, ANNOUNCE_OPERATOR, 1,
-						      "" };
+	static const struct summary_facts
+		up = { NULL, ANNOUNCE_UP, ANNOUNCE_FIT, 1, "", NULL },
+		worse = { NULL, ANNOUNCE_WORSE, ANNOUNCE_DOWN, 1, "", NULL },
+		down = { NULL, ANNOUNCE_WITHDRAWN, ANNOUNCE_DOWN, 1, "", NULL },
+		drained = { NULL, ANNOUNCE_DRAINING, ANNOUNCE_OPERATOR, 1, "", NULL };
 
 	assert_string_equal(says_of_l2(&up, "owner", "lb1", ""), "announced on eth0");
 	assert_string_equal(says_of_l2(&up, "backup", "lb2", ""), "standby, lb2 owns it");
@@ -145,7 +159,7 @@ static void without_bgp_nothing_is_told(void **state)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
 	Maglev__AnnouncementInfo info;
-	const struct summary_facts facts = { &info, ANNOUNCE_UP, ANNOUNCE_STATIC, 1, "" };
+	const struct summary_facts facts = { &info, ANNOUNCE_UP, ANNOUNCE_STATIC, 1, "", NULL };
 
 	maglev__announcement_info__init(&info);
 	assert_string_equal(summary_of(&facts, arena), "announced, but to no peer");
@@ -157,6 +171,7 @@ int main(void)
 		cmocka_unit_test(peers_with_a_session_are_named),
 		cmocka_unit_test(every_reason_has_its_words),
 		cmocka_unit_test(texts_from_outside_follow),
+		cmocka_unit_test(another_reason_takes_the_place),
 		cmocka_unit_test(a_group_has_one_owner),
 		cmocka_unit_test(without_bgp_nothing_is_told),
 	};

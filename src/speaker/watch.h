@@ -6,10 +6,9 @@
 #pragma once
 
 #include "lib/service/watch.h"
+#include "src/speaker/source.h"
 
-struct speaker;
-
-/* Is the observer of the speaker, which must outlive it. */
-struct service_watch *watch_new(struct ev_loop *loop, struct speaker *speaker);
+/* Is the observer of the source, which must outlive it. */
+struct service_watch *watch_new(struct ev_loop *loop, const struct source *source);
 /* There must be no subscriber: the server is freed before. */
-void watch_free(struct service_watch *w, struct speaker *speaker);
+void watch_free(struct service_watch *w, const struct source *source);
