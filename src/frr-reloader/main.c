@@ -176,7 +176,7 @@ int main(int argc, char *argv[])
 	if (p.options.check) {
 		r = check(&p.options);
 	} else {
-		daemon_begin(p.options.log_level);
+		daemon_begin(&p.options.log);
 		p.loop = ev_default_loop(0);
 		r = serve(&p);
 		ev_loop_destroy(p.loop);

@@ -93,12 +93,7 @@ static const struct cli_option table[] = {
 	  .help = "where /metrics, /healthz, /readyz and /loglevel are served beside the Unix "
 		  "socket; empty: nowhere",
 	  .string = &values.metrics_addr },
-	{ .name = "log-level",
-	  .kind = CLI_LEVEL,
-	  .env = "FRR_RELOADER_LOG_LEVEL",
-	  .fallback = "info",
-	  .help = "debug, info, warn or error",
-	  .level = &values.log_level },
+	DAEMON_LOG_OPTIONS("FRR_RELOADER_", values.log),
 	{ .name = "check",
 	  .kind = CLI_BOOL,
 	  .env = "FRR_RELOADER_CHECK",

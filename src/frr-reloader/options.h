@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lib/cli/cli.h"
+#include "lib/daemon/daemon.h"
 
 struct options {
 	const char *volume;	  /* folder of lock, pid and status files */
@@ -16,7 +17,7 @@ struct options {
 	int64_t timeout;	  /* ns for frr-reload.py, each of its two runs */
 	int64_t vty_timeout;	  /* ns for each answer of a daemon */
 	bool fast_path;
-	enum log_level log_level;
+	struct daemon_log log;
 	bool check;
 	char *made_socket, *made_vty_dir; /* owned; where the fields above were not given */
 };
