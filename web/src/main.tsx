@@ -6,4 +6,5 @@ import { App } from './view/App.tsx';
 
 startTheme();
 const root = document.getElementById('app');
-if (root) render(() => <App />, root);
+// in a task of its own: to run the script takes long enough
+if (root) window.setTimeout(() => render(() => <App />, root), 0);

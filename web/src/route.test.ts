@@ -7,6 +7,7 @@ it('what is linked to is where one gets', () => {
 		['', 'overview', ''],
 		['lb1:9090', 'events', ''],
 		['a/b', 'frontend', 'w ww#1%'],
+		['', 'way', 'www.example.com/a/b?c=d&e'],
 	] as const)
 		expect(parseRoute(linkTo(scope, view, name))).toEqual({ scope, view, name });
 });

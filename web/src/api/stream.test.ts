@@ -55,7 +55,9 @@ beforeEach(async () => {
 	vi.stubGlobal('window', globalThis);
 	close = openStream({
 		onLink: (link) => seen.push(link),
-		onSnapshot: () => seen.push('state'),
+		onSnapshot: () => {
+			seen.push('state');
+		},
 		onEvents: (events) => seen.push(...events.map((one) => one.type)),
 	});
 	await pass(10);

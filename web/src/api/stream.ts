@@ -14,7 +14,8 @@ export type Link = 'connecting' | 'live' | 'lost';
 
 export interface StreamHandlers {
 	onLink: (link: Link, error: string) => void;
-	onSnapshot: (snapshot: Snapshot, skew: number) => void;
+	/** Events are read after it has been taken. */
+	onSnapshot: (snapshot: Snapshot, skew: number) => void | Promise<void>;
 	onEvents: (events: StreamEvent[]) => void;
 }
 
@@ -36,7 +37,7 @@ export function openStream(handlers: StreamHandlers): () => void {
 	async function fetchState(): Promise<void> {
 		const { snapshot, skew } = await getState();
 		lastId = `${snapshot.epoch}-${snapshot.seq}`;
-		handlers.onSnapshot(snapshot, skew);
+		await handlers.onSnapshot(snapshot, skew);
 	}
 
 	/** True if the server asks to read the state again. */

@@ -4,11 +4,19 @@
 
 export type Int64 = string | number;
 
+/** The later fields are absent if maglevd is older than they are. */
 export interface Override {
 	act: string;
 	reason: string;
 	at: Int64;
 	until: Int64;
+	/** For people, complete: "alice", "alice via dash"; empty: nobody said. */
+	operator?: string;
+	operator_address?: string;
+	/** Of a scheduled one: when it begins; 0: it is in force. */
+	from?: Int64;
+	/** It survives a restart of maglevd. */
+	kept?: boolean;
 }
 
 export interface PoolBackend {
@@ -19,6 +27,8 @@ export interface PoolBackend {
 	state: string;
 	mutated: boolean;
 	override?: Override;
+	/** Present if the weight was set at run time, if maglevd names the operator. */
+	weight_override?: Override;
 }
 
 export interface Pool {
@@ -49,8 +59,10 @@ export interface Transition {
 	to: string;
 	code: string;
 	at: Int64;
-	/** Not in the message: added from an event. */
+	/** Absent from a maglevd that does not keep it; then it is added from events. */
 	reason?: string;
+	operator?: string;
+	operator_address?: string;
 }
 
 export interface Backend {
@@ -68,6 +80,10 @@ export interface Backend {
 	transitions: Transition[];
 	frontends: string[];
 	override?: Override;
+	/** A pause that begins later; absent: none. */
+	scheduled?: Override;
+	/** Whether acts on this maglevd survive its restart; absent if it is older than the field. */
+	overrides_kept?: boolean;
 	last_probe: Int64;
 	last_duration: Int64;
 	/** Not in the message, as that of a frontend. */
@@ -586,4 +602,74 @@ export interface SyncAnswer {
 	dataplane: string;
 	operations: string[];
 	withheld: string[];
+}
+
+/** The past, as maglevd has recorded it: see GetHistory in proto/maglev.proto. */
+export interface History {
+	span: string;
+	step: Int64;
+	newest: Int64;
+	frontends: HistorySeries[];
+	backends: HistorySeries[];
+}
+
+export interface HistorySeries {
+	name: string;
+	/** Ends with the newest point; "NaN" is a gap. */
+	lines: { name: string; values: (number | 'NaN')[] }[];
+	states: { state: string; points: number }[];
+}
+
+export interface BackendChange {
+	name: string;
+	address: string;
+	before: string;
+	after: string;
+}
+
+export interface FrontendConsequence {
+	frontend: string;
+	/** down, failover, fewer, more. */
+	kind: string;
+	pool_before: string;
+	pool_after: string;
+	servers_before: number;
+	servers_after: number;
+	members: number;
+}
+
+/** The answer to an act on many backends; with dry_run nothing was done. */
+export interface ActAnswer {
+	backends: BackendChange[];
+	frontends: FrontendConsequence[];
+	dry_run: boolean;
+	unaffected: number;
+}
+
+/** One step of the way of a packet; see proto/way.proto. */
+export interface WayStep {
+	kind: string;
+	depth: number;
+	place: string;
+	name: string;
+	detail: string;
+	state: string;
+	word: string;
+	reason: string;
+	since: Int64;
+	share?: { of_step: number };
+	traffic?: { unit: string; rate: number; errors: number };
+}
+
+export interface Way {
+	query: string;
+	state: string;
+	whole: boolean;
+	why: string;
+	/** The number of the step at which traffic is lost; -1: none. */
+	broken: number;
+	steps: WayStep[];
+	left_out: number;
+	notes: string[];
+	at: Int64;
 }

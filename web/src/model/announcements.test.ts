@@ -114,6 +114,9 @@ describe('a VIP', () => {
 it('reasons are sentences, and words that are not known stay as they are', () => {
 	expect(whyOf(drained)).toBe('drained by an operator: new switch');
 	expect(whyOf(announcement({ reason: 'moon-phase' }))).toBe('moon-phase');
+	expect(whyOf(announcement({ reason: 'noEndpoints' }))).toBe(
+		'no endpoint of the Service is ready or serving',
+	);
 	expect(whyOf(announcement({ reason: 'starting', drained: true }))).toBe(
 		'a maglevd has not answered yet; drained by an operator',
 	);

@@ -39,6 +39,19 @@ const REASONS: Record<string, string> = {
 	'frontend-unknown': 'frontend that its maglevd does not have',
 	'maglevd-lost': 'maglevd cannot be reached for too long',
 	drained: 'drained by an operator',
+	// of a speaker in a cluster
+	announced: 'it is announced',
+	noEndpoints: 'no endpoint of the Service is ready or serving',
+	noLocalEndpoints: 'no usable endpoint on the node, and externalTrafficPolicy is Local',
+	noMatchingAdvertisement: 'no advertisement selects the Service',
+	noMatchingPeer: 'no BGPPeer gets it',
+	notOwner: 'no advertisement selects the node',
+	conflictingAdvertisements: 'two BGPAdvertisements give it different local preferences',
+	nodeLabeledExcludeBalancers: 'the node is excluded from external load balancers',
+	nodeNetworkUnavailable: 'the network of the node is unavailable',
+	sharedIPWithServiceSelector: 'it shares its address, and an L2Advertisement has serviceSelectors',
+	noSuchInterface: 'none of the interfaces of the L2Advertisements exists on the node',
+	ipNotAllowed: 'no IPAddressPool has its addresses',
 };
 
 /** A drain counts, also where something else decides, such as a speaker that has not begun. */

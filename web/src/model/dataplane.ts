@@ -30,13 +30,14 @@ export const statusOf = (lb: LbState): string =>
 export function differences(lb: LbState | null): DifferenceRow[] {
 	if (!lb?.connected) return [];
 	const rows: DifferenceRow[] = [];
-	const look = (key: string, one: LbVip | LbServer, frontend: string) => {
-		const kind = differenceOf(one);
-		if (kind) rows.push({ key, kind, frontend });
-	};
 	for (const vip of lb.vips) {
-		look(vipKey(vip), vip, vip.frontend);
-		for (const server of vip.application_servers) look(rowKey(vip, server), server, vip.frontend);
+		const { frontend } = vip;
+		const own = differenceOf(vip);
+		if (own) rows.push({ key: vipKey(vip), kind: own, frontend });
+		for (const server of vip.application_servers) {
+			const kind = differenceOf(server);
+			if (kind) rows.push({ key: rowKey(vip, server), kind, frontend });
+		}
 	}
 	return rows;
 }

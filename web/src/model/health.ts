@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The health of a frontend and of a server, as one word and a few sentences. Pure; now is a parameter.
-import type { Frontend, PoolBackend } from '../api/types.ts';
-import { differences, isSettled, statusOf } from './dataplane.ts';
+import type { Frontend, LbState, PoolBackend } from '../api/types.ts';
+import { type DifferenceRow, differences, isSettled, statusOf } from './dataplane.ts';
 import { plural } from './format.ts';
 import type { ServerView } from './state.ts';
 
@@ -12,6 +12,8 @@ export type Verdict = (typeof VERDICTS)[number];
 export interface Health {
 	verdict: Verdict;
 	notes: string[];
+	/** Lasting differences between the data plane and the plan; absent: none. */
+	drift?: number;
 }
 
 export const worst = (verdicts: Verdict[]): Verdict =>
@@ -34,10 +36,20 @@ function deeds(backends: PoolBackend[], counts: Record<string, number>): string[
 	return mutated ? [...notes, `${plural(mutated, 'weight')} set by hand`] : notes;
 }
 
+/** Computed once for each state of the data plane. */
+const compared = new WeakMap<LbState, DifferenceRow[]>();
+
+function differencesOf(lb: LbState | null): DifferenceRow[] {
+	if (!lb) return [];
+	const known = compared.get(lb) ?? differences(lb);
+	compared.set(lb, known);
+	return known;
+}
+
 /** Number of lasting differences by frontend; '' for VIPs that belong to no frontend. */
 function countDrift(server: ServerView, now: number): Map<string, number> {
 	const counts = new Map<string, number>();
-	for (const { key, frontend } of differences(server.lb))
+	for (const { key, frontend } of differencesOf(server.lb))
 		if (isSettled(server.drift[key], now)) counts.set(frontend, (counts.get(frontend) ?? 0) + 1);
 	return counts;
 }
@@ -65,7 +77,25 @@ function judgeFrontend(server: ServerView, frontend: Frontend, away: number): He
 	if (standby) notes.unshift(`on pool ${frontend.active_pool}`);
 	if (away) notes.unshift(`${plural(away, 'difference')} in the data plane`);
 	const verdict = away || standby ? 'warning' : counts.down ? 'degraded' : 'ok';
-	return { verdict, notes };
+	return away ? { verdict, notes, drift: away } : { verdict, notes };
+}
+
+interface Judged {
+	connected: boolean;
+	away: number;
+	health: Health;
+}
+
+/** A frontend is an object that is replaced when it changes, so its health is computed once for each. */
+const judged = new WeakMap<Frontend, Judged>();
+
+function healthOfFrontend(server: ServerView, frontend: Frontend, away: number): Health {
+	const { connected } = server;
+	const known = judged.get(frontend);
+	if (known?.connected === connected && known.away === away) return known.health;
+	const health = judgeFrontend(server, frontend, away);
+	judged.set(frontend, { connected, away, health });
+	return health;
 }
 
 function problemsOf(server: ServerView, strays: number): string[] {
@@ -95,11 +125,25 @@ export function healthOf(server: ServerView, now: number): ServerHealth {
 	const drift = countDrift(server, now);
 	const problems = problemsOf(server, drift.get('') ?? 0);
 	const frontends = Object.fromEntries(
-		server.frontends.map((one) => [one.name, judgeFrontend(server, one, drift.get(one.name) ?? 0)]),
+		server.frontends.map((one) => [
+			one.name,
+			healthOfFrontend(server, one, drift.get(one.name) ?? 0),
+		]),
 	);
 	if (!server.connected)
 		return { verdict: server.cut ? 'unknown' : 'critical', problems, frontends };
 	const own: Verdict = problems.length ? 'warning' : 'ok';
 	const verdict = worst([own, ...Object.values(frontends).map((one) => one.verdict)]);
 	return { verdict, problems, frontends };
+}
+
+/** Whether nothing differs; the health of a frontend is the same object while it is the same. */
+export function sameHealth(a: ServerHealth, b: ServerHealth): boolean {
+	const names = Object.keys(b.frontends);
+	return (
+		a.verdict === b.verdict &&
+		a.problems.join('\n') === b.problems.join('\n') &&
+		names.length === Object.keys(a.frontends).length &&
+		names.every((name) => a.frontends[name] === b.frontends[name])
+	);
 }

@@ -256,3 +256,36 @@ describe('an event of a router', () => {
 		expect(after.routers[0]?.pools).toHaveLength(1);
 	});
 });
+
+it('of an event only what it concerns is a new object', () => {
+	const before = world();
+	const fresh = { name: 'b', last_probe: '77' };
+	const after = reduce(before, event('update', { backends: [fresh] }));
+	const [old, now] = [one(before), one(after)];
+	expect(now.backends[1]).toMatchObject(fresh);
+	expect(now.backends.map((it, index) => it === old.backends[index])).toEqual([true, false, true]);
+	expect(now.frontends).toBe(old.frontends);
+	expect(reduce(before, event('log', { level: 'info', msg: '', attrs: {} }))).toBe(before);
+});
+
+it('a transition is news of the backend and of the frontends that have it', () => {
+	const payload = { backend: 'c', frontend: 'www', from: 'up', to: 'down', code: '', reason: '' };
+	const other = frontend({ name: 'other', pools: [] });
+	const two = server({ frontends: [frontend(), other] });
+	const before = { ...EMPTY, servers: [two] };
+	const now = one(reduce(before, event('backend', { ...payload, replay: false })));
+	expect(now.frontends.map((it, index) => it === two.frontends[index])).toEqual([false, true]);
+	expect(now.backends.map((it, index) => it === two.backends[index])).toEqual([true, true, false]);
+});
+
+it('a data plane that is read again and is the same stays the same object', () => {
+	const servers = () => [lbServer('1'), lbServer('2', { weight: 7 })];
+	const before = reduce(world(), event('lb', { lb: lb(servers()), lb_error: '' }));
+	const same = reduce(before, event('lb', { lb: lb(servers()), lb_error: '' }));
+	expect(one(same).lb).toBe(one(before).lb);
+	const other = [lbServer('1'), lbServer('2', { weight: 8 })];
+	const after = reduce(before, event('lb', { lb: lb(other), lb_error: '' }));
+	const [vip, old] = [one(after).lb?.vips[0], one(before).lb?.vips[0]];
+	expect(vip?.application_servers[0]).toBe(old?.application_servers[0]);
+	expect(vip?.application_servers[1]?.weight).toBe(8);
+});

@@ -21,6 +21,7 @@ import type {
 } from '../api/types.ts';
 import { differences } from './dataplane.ts';
 import { ms, num } from './format.ts';
+import { shared } from './share.ts';
 
 export interface ServerView extends Server {
 	/** When (ms) each difference between the data plane and the plan was first seen. */
@@ -68,10 +69,17 @@ function mergeHistory(fresh: Transition[], known: Transition[]): Transition[] {
 	return [...merged, ...older].slice(0, HISTORY);
 }
 
+/** Most items are where they were, and most are the same: of thousands a few hundred change each second. */
 function mergeBackends(fresh: Backend[], known: Backend[]): Backend[] {
-	const before = new Map(known.map((one) => [one.name, one]));
-	return fresh.map((one) => {
-		const history = before.get(one.name)?.transitions ?? [];
+	let byName: Map<string, Backend> | undefined;
+	const before = (name: string, index: number): Backend | undefined => {
+		if (known[index]?.name === name) return known[index];
+		byName ??= new Map(known.map((one) => [one.name, one]));
+		return byName.get(name);
+	};
+	return fresh.map((one, index) => {
+		if (one === known[index]) return one;
+		const history = before(one.name, index)?.transitions ?? [];
 		if (one.transitions === history) return one;
 		return { ...one, transitions: mergeHistory(one.transitions ?? [], history) };
 	});
@@ -144,7 +152,10 @@ function onBackend(
 function onRefresh(server: ServerView, part: Partial<Server>, at: number): ServerView {
 	const merged: ServerView = { ...server, ...part };
 	if (part.backends) merged.backends = mergeBackends(part.backends, server.backends);
-	if (part.lb !== undefined) merged.drift = trackDrift(merged, server.drift, at);
+	if (part.lb !== undefined) {
+		merged.lb = shared(server.lb, merged.lb);
+		merged.drift = trackDrift(merged, server.drift, at);
+	}
 	return merged;
 }
 
@@ -280,19 +291,34 @@ export interface Change extends Transition {
 	backend: string;
 }
 
-/** The last transitions of all backends, newest first. */
+interface Latest {
+	at: number;
+	server: string;
+	backend: Backend;
+	index: number;
+}
+
+/** Puts it in its place among the newest; false if it is older than all of them. */
+function insert(found: Latest[], one: Latest, most: number): boolean {
+	if (found.length === most && one.at <= (found.at(-1)?.at ?? 0)) return false;
+	const after = found.findIndex((other) => other.at < one.at);
+	found.splice(after < 0 ? found.length : after, 0, one);
+	if (found.length > most) found.pop();
+	return true;
+}
+
+/** The last transitions of all backends, newest first. Those of a backend are in that order already. */
 export function recentChanges(servers: ServerView[], most: number): Change[] {
-	return servers
-		.flatMap((server) =>
-			server.backends.flatMap((one) =>
-				one.transitions.map((change, index) => ({
-					...change,
-					reason: reasonOf(one, index),
-					server: server.name,
-					backend: one.name,
-				})),
-			),
-		)
-		.sort((a, b) => num(b.at) - num(a.at))
-		.slice(0, most);
+	const found: Latest[] = [];
+	for (const { name: server, backends } of servers)
+		for (const backend of backends)
+			backend.transitions.every(({ at }, index) =>
+				insert(found, { at: num(at), server, backend, index }, most),
+			);
+	return found.map(({ server, backend, index }) => ({
+		...(backend.transitions[index] as Transition),
+		reason: reasonOf(backend, index),
+		server,
+		backend: backend.name,
+	}));
 }

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The beginning of acts, in /admin/ only: menus and buttons that open a dialog, and the dialog that is
 // open.
-import { type Component, createSignal, Match, Show, Switch } from 'solid-js';
+import { type Component, createSignal, For, Match, Show, Switch } from 'solid-js';
 import type { Act } from '../api/client.ts';
 import type { Frontend, Pool, RouterGeneration } from '../api/types.ts';
 import type { Entry } from '../model/announcements.ts';
+import { plural } from '../model/format.ts';
+import type { BackendEntry } from '../model/lists.ts';
 import type { RouterView, ServerView } from '../model/state.ts';
 import { isAdmin } from '../route.ts';
+import { allServers } from '../store.ts';
 import { Menu, type MenuItem } from './Menu.tsx';
 import {
 	ActDialog,
 	type ActRequest,
 	DrainDialog,
 	type DrainRequest,
+	ManyDialog,
+	type ManyRequest,
 	ReloadDialog,
 	RollbackDialog,
 	type RollbackRequest,
@@ -23,6 +28,7 @@ import {
 
 type Request =
 	| ({ kind: 'act' } & ActRequest)
+	| ({ kind: 'many' } & ManyRequest)
 	| ({ kind: 'weight' } & WeightRequest)
 	| ({ kind: 'drain' } & DrainRequest)
 	| ({ kind: 'rollback' } & RollbackRequest)
@@ -46,12 +52,14 @@ const HINTS: Record<Act, string> = {
 	disable: 'off: flows are cut',
 };
 
-const LABELS: Record<Act, string> = {
-	pause: 'Pause…',
-	resume: 'Resume…',
-	enable: 'Enable…',
-	disable: 'Disable…',
+const WORDS: Record<Act, string> = {
+	pause: 'Pause',
+	resume: 'Resume',
+	enable: 'Enable',
+	disable: 'Disable',
 };
+const HOST_ACTS: Act[] = ['pause', 'resume'];
+const ACTS: Act[] = ['pause', 'resume', 'disable', 'enable'];
 
 interface BackendMenuProps {
 	server: ServerView;
@@ -62,21 +70,82 @@ interface BackendMenuProps {
 }
 
 export const BackendMenu: Component<BackendMenuProps> = (props) => {
+	/** The acts on all backends of the same address, on all servers. */
+	const ofHost = (backend: string): MenuItem[] => {
+		const address = props.server.backends.find((one) => one.name === backend)?.address;
+		const all = allServers().flatMap((one) => one.backends.filter((it) => it.address === address));
+		if (!address || all.length < 2) return [];
+		return HOST_ACTS.map((act) => ({
+			label: `${WORDS[act]} host ${address}…`,
+			hint: plural(all.length, 'backend'),
+			run: () => setRequest({ kind: 'many', act, selection: { address } }),
+		}));
+	};
 	const items = (): MenuItem[] => {
 		const { server, backend, frontend, pool } = props;
-		const state = server.backends.find((one) => one.name === backend)?.state ?? '';
-		const acts = (ALLOWED[state] ?? ['pause', 'disable']).map((act) => ({
-			label: LABELS[act],
+		const it = server.backends.find((one) => one.name === backend);
+		const allowed = ALLOWED[it?.state ?? ''] ?? ['pause', 'disable'];
+		const cancels = it?.scheduled && !allowed.includes('resume') ? (['resume'] as const) : [];
+		const acts = [...allowed, ...cancels].map((act) => ({
+			label: `${WORDS[act]}…`,
 			hint: HINTS[act],
 			run: () => setRequest({ kind: 'act', act, server, backend }),
 		}));
-		if (!frontend || !pool) return acts;
+		if (!frontend || !pool) return [...acts, ...ofHost(backend)];
 		const run = () => setRequest({ kind: 'weight', server, frontend, pool, backend });
 		return [...acts, { label: 'Weight…', hint: `in pool ${pool.name}`, run }];
 	};
 	return (
 		<Show when={isAdmin() && props.server.connected}>
 			<Menu label={`Actions for ${props.backend}`} items={items()} />
+		</Show>
+	);
+};
+
+interface ManyProps {
+	/** Those that were chosen. */
+	picked: BackendEntry[];
+	/** All that can be chosen. */
+	total: number;
+	onAll: () => void;
+	onNone: () => void;
+}
+
+/** Acts on the chosen backends, on all their servers at once. */
+export const ManyActions: Component<ManyProps> = (props) => {
+	const servers = () => new Set(props.picked.map((one) => one.server.name)).size;
+	const ask = (act: Act) =>
+		setRequest({
+			kind: 'many',
+			act,
+			selection: {
+				picked: props.picked.map((one) => ({ server: one.server.name, backend: one.it.name })),
+			},
+		});
+	return (
+		<Show when={isAdmin()}>
+			<div class="toolbar many" role="toolbar" aria-label="Chosen backends">
+				<span role="status">
+					{props.picked.length
+						? `${plural(props.picked.length, 'backend')} on ${plural(servers(), 'server')} chosen`
+						: 'None chosen'}
+				</span>
+				<button type="button" disabled={props.total === 0} onClick={() => props.onAll()}>
+					Choose all {props.total}
+				</button>
+				<Show when={props.picked.length > 0}>
+					<button type="button" onClick={() => props.onNone()}>
+						Choose none
+					</button>
+					<For each={ACTS}>
+						{(act) => (
+							<button type="button" data-many={act} onClick={() => ask(act)}>
+								{WORDS[act]}…
+							</button>
+						)}
+					</For>
+				</Show>
+			</div>
 		</Show>
 	);
 };
@@ -161,6 +230,9 @@ export const Dialogs: Component = () => {
 			<Switch>
 				<Match when={of('act')}>
 					{(it) => <ActDialog {...it()} onClose={close} onDone={told} />}
+				</Match>
+				<Match when={of('many')}>
+					{(it) => <ManyDialog {...it()} onClose={close} onDone={told} />}
 				</Match>
 				<Match when={of('weight')}>
 					{(it) => <WeightDialog {...it()} onClose={close} onDone={told} />}

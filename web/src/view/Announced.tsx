@@ -12,7 +12,7 @@ import {
 } from '../model/announcements.ts';
 import { num } from '../model/format.ts';
 import { linkTo } from '../route.ts';
-import { announcers, plainServers } from '../store.ts';
+import { announcers, pacedServers } from '../store.ts';
 import { VipMenu } from './Actions.tsx';
 import { StateIcon, VerdictIcon } from './Icons.tsx';
 import { Age, Flash, LastKnown, Panel } from './parts.tsx';
@@ -62,7 +62,7 @@ export const AnnouncedBadge: Component<{ address: string }> = (props) => {
 
 /** The frontend that decided, with a link if a server here has it. */
 const Culprit: Component<{ of: string }> = (props) => {
-	const place = createMemo(() => culpritOf(props.of, plainServers()), null, {
+	const place = createMemo(() => culpritOf(props.of, pacedServers()), null, {
 		equals: (a, b) => a?.server === b?.server && a?.frontend === b?.frontend,
 	});
 	return (

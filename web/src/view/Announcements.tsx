@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All VIPs of all speakers, those that nobody announces first; then the sessions, and the speakers themselves.
-import { type Component, createMemo, createSignal, For, Show } from 'solid-js';
+import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Session } from '../api/types.ts';
 import {
 	type Announcers,
@@ -11,11 +11,12 @@ import {
 } from '../model/announcements.ts';
 import { num, plural } from '../model/format.ts';
 import type { ServerView, SpeakerView } from '../model/state.ts';
+import { route, setFilter } from '../route.ts';
 import { announcers, speakers } from '../store.ts';
 import { VIP_HEADS, VipRow } from './Announced.tsx';
 import { StateIcon } from './Icons.tsx';
 import { Age, ContactCells, Flash, LastKnown, Panel } from './parts.tsx';
-import { fits, keyed, ShowAll, wordsOf } from './rows.tsx';
+import { fits, keyed, ShowMore, wordsOf } from './rows.tsx';
 import { type Head, NoRows, Table } from './Table.tsx';
 
 const ORDER = ['critical', 'unknown', 'ok'];
@@ -62,7 +63,7 @@ const Vips: Component<{ entries: Entry[] }> = (props) => {
 					</For>
 				</tbody>
 			</Table>
-			<ShowAll left={rows.left()} total={props.entries.length} onAll={rows.showAll} />
+			<ShowMore left={rows.left()} total={props.entries.length} onMore={rows.showMore} />
 		</>
 	);
 };
@@ -150,7 +151,7 @@ const Sessions: Component<{ words: string[] }> = (props) => {
 					</For>
 				</tbody>
 			</Table>
-			<ShowAll left={rows.left()} total={found().length} onAll={rows.showAll} />
+			<ShowMore left={rows.left()} total={found().length} onMore={rows.showMore} />
 		</Panel>
 	);
 };
@@ -242,15 +243,14 @@ const Speakers: Component<{ words: string[] }> = (props) => {
 					</For>
 				</tbody>
 			</Table>
-			<ShowAll left={rows.left()} total={found().length} onAll={rows.showAll} />
+			<ShowMore left={rows.left()} total={found().length} onMore={rows.showMore} />
 		</Panel>
 	);
 };
 
 /** In the scope of one server: the VIPs of its frontends. Sessions and speakers belong to no server. */
 export const Announcements: Component<{ servers: ServerView[]; scope: string }> = (props) => {
-	const [search, setSearch] = createSignal('');
-	const words = createMemo(() => wordsOf(search()));
+	const words = createMemo(() => wordsOf(route().name));
 	const own = createMemo(() =>
 		props.scope
 			? new Set(props.servers.flatMap((one) => one.frontends.map((it) => it.address)))
@@ -278,9 +278,9 @@ export const Announcements: Component<{ servers: ServerView[]; scope: string }> 
 							type="search"
 							data-search
 							placeholder="VIP, address, state, speaker, peer"
-							aria-label="Search announcements"
-							value={search()}
-							onInput={(event) => setSearch(event.currentTarget.value)}
+							aria-label="Filter announcements"
+							value={route().name}
+							onInput={(event) => setFilter(event.currentTarget.value)}
 						/>
 					</div>
 					<Vips entries={entries()} />

@@ -5,6 +5,7 @@ import {
 	createEffect,
 	createMemo,
 	createResource,
+	createSignal,
 	For,
 	Match,
 	onCleanup,
@@ -18,7 +19,18 @@ import { concernsOf } from '../model/announcements.ts';
 import { clock } from '../model/format.ts';
 import { type Verdict, worst } from '../model/health.ts';
 import { placeOf, routerConcerns } from '../model/routers.ts';
-import { goToKeptScope, isAdmin, keepScope, linkTo, route, VIEWS } from '../route.ts';
+import {
+	goToKeptScope,
+	hasFilter,
+	hasUser,
+	isAdmin,
+	keepScope,
+	linkTo,
+	readOnly,
+	route,
+	setReadOnly,
+	VIEWS,
+} from '../route.ts';
 import {
 	allServers,
 	announcers,
@@ -26,35 +38,40 @@ import {
 	link,
 	loaded,
 	now,
+	pacedServers,
 	routers,
 	serverHealth,
 	serverNamed,
 	speakers,
 } from '../store.ts';
-import { setTheme, THEMES, theme } from '../theme.ts';
 import { Dialogs } from './Actions.tsx';
 import { Announcements } from './Announcements.tsx';
 import { BackendPage } from './BackendPage.tsx';
 import { Backends } from './Backends.tsx';
+import { LinkState, Logo, ThemeChoice } from './basics.tsx';
 import { DataPlane } from './DataPlane.tsx';
 import { Events } from './Events.tsx';
 import { FrontendPage } from './FrontendPage.tsx';
+import { Frontends } from './Frontends.tsx';
 import { VerdictIcon } from './Icons.tsx';
 import { Keys, onKey } from './Keys.tsx';
 import { Overview } from './Overview.tsx';
 import { RoutePage } from './RoutePage.tsx';
 import { Routers } from './Routers.tsx';
+import { Each } from './rows.tsx';
+import { Search, SearchButton } from './Search.tsx';
+import { WayPage } from './WayPage.tsx';
 
 const NAMES: Record<(typeof VIEWS)[number], string> = {
 	overview: 'Overview',
+	frontends: 'Frontends',
 	backends: 'Backends',
 	dataplane: 'Data plane',
 	events: 'Events',
 	announcements: 'Announcements',
 	routers: 'Routers',
+	way: 'Way',
 };
-
-const LINKS = { connecting: 'connecting', live: 'live', lost: 'no contact' };
 
 /** Without speakers there are no announcements to show, and the same with routers. */
 const views = () =>
@@ -65,45 +82,42 @@ const views = () =>
 	);
 
 /** The worst of all servers, speakers and routers. */
-const total = (): Verdict =>
+const [total, setTotal] = createSignal<Verdict>('unknown');
+
+const worstOfAll = (): Verdict =>
 	worst([
-		...allServers().map((one) => serverHealth(one.name).verdict),
+		...pacedServers().map((one) => serverHealth(one.name).verdict),
 		...concernsOf(announcers(), speakers()).map((one) => one.verdict),
 		...routerConcerns(routers()).map((one) => one.verdict),
 	]);
 
-const LinkState: Component = () => (
-	<span
-		class={`link link-${link().link}`}
-		role="status"
-		title={link().error}
-		data-link={link().link}
-	>
-		<span class="link-dot" aria-hidden="true" />
-		{LINKS[link().link]}
-	</span>
-);
-
 const Who: Component = () => {
 	const [who] = createResource(whoAmI);
+	createEffect(() => setReadOnly(who.latest?.role === 'read-only'));
 	return (
 		<span class="who">
-			<span class="chip chip-warn">
-				admin<span class="who-name">{who.latest ? `: ${who.latest.user}` : ''}</span>
+			<span class="chip" classList={{ 'chip-warn': !readOnly() }} data-role={who.latest?.role}>
+				{readOnly() ? 'read-only' : 'admin'}
+				<span class="who-name">{who.latest ? `: ${who.latest.user}` : ''}</span>
 			</span>
 			<a href={`/view/${location.hash}`}>only look</a>
 		</span>
 	);
 };
 
+/** Other parts that stay in sight stand below it. */
+function followHeight(header: HTMLElement): void {
+	const observer = new ResizeObserver(() =>
+		document.documentElement.style.setProperty('--top-height', `${header.offsetHeight}px`),
+	);
+	observer.observe(header);
+	onCleanup(() => observer.disconnect());
+}
+
 const Header: Component = () => (
-	<header class="top">
+	<header class="top" ref={followHeight}>
 		<a class="brand" href={linkTo('')} aria-label="Maglev, all servers">
-			<svg viewBox="0 0 32 32" aria-hidden="true" class="logo">
-				<path d="M7 16C15 16 15 8 25 8M7 16H25" class="logo-on" />
-				<path d="M7 16C15 16 15 24 25 24" class="logo-off" />
-				<circle cx="7" cy="16" r="3.4" class="logo-vip" />
-			</svg>
+			<Logo />
 			<span class="brand-name">Maglev</span>
 		</a>
 		<nav aria-label="Views" class="views">
@@ -119,20 +133,11 @@ const Header: Component = () => (
 			</For>
 		</nav>
 		<span class="spacer" />
-		<LinkState />
+		<SearchButton />
+		<LinkState {...link()} />
 		<time class="clock mono">{clock(now())}</time>
-		<label class="theme">
-			<span class="sr-only">Colours</span>
-			<select
-				value={theme()}
-				onChange={(event) =>
-					setTheme(event.currentTarget.value as typeof theme extends () => infer T ? T : never)
-				}
-			>
-				<For each={THEMES}>{(one) => <option value={one}>{one}</option>}</For>
-			</select>
-		</label>
-		<Show when={isAdmin()}>
+		<ThemeChoice />
+		<Show when={hasUser()}>
 			<Who />
 		</Show>
 	</header>
@@ -154,23 +159,23 @@ const Scopes: Component = () => (
 		>
 			<VerdictIcon verdict={total()} label={total()} /> all servers
 		</a>
-		<For each={allServers()}>
+		<Each of={allServers()} by={(one) => one.name}>
 			{(server) => (
 				<a
-					href={linkTo(server.name, viewInScope())}
-					aria-current={route().scope === server.name ? 'true' : undefined}
-					onClick={() => keepScope(server.name)}
-					data-server={server.name}
-					data-connected={String(server.connected)}
+					href={linkTo(server().name, viewInScope())}
+					aria-current={route().scope === server().name ? 'true' : undefined}
+					onClick={() => keepScope(server().name)}
+					data-server={server().name}
+					data-connected={String(server().connected)}
 				>
 					<VerdictIcon
-						verdict={serverHealth(server.name).verdict}
-						label={serverHealth(server.name).verdict}
+						verdict={serverHealth(server().name).verdict}
+						label={serverHealth(server().name).verdict}
 					/>{' '}
-					{server.name}
+					{server().name}
 				</a>
 			)}
-		</For>
+		</Each>
 	</nav>
 );
 
@@ -181,13 +186,14 @@ const Nowhere: Component<{ what: string }> = (props) => (
 );
 
 const View: Component = () => {
+	/** Pages of many items follow them a few times a second; that of one frontend or backend at once. */
 	const inScope = createMemo(() => {
 		const { scope } = route();
-		return scope ? allServers().filter((one) => one.name === scope) : allServers();
+		return scope ? pacedServers().filter((one) => one.name === scope) : pacedServers();
 	});
-	const server = () => serverNamed(route().scope);
-	const frontend = () => server()?.frontends.find((one) => one.name === route().name);
-	const backend = () => server()?.backends.find((one) => one.name === route().name);
+	const server = createMemo(() => serverNamed(route().scope));
+	const frontend = createMemo(() => server()?.frontends.find((one) => one.name === route().name));
+	const backend = createMemo(() => server()?.backends.find((one) => one.name === route().name));
 	return (
 		<Switch>
 			<Match when={route().scope && !server()}>
@@ -195,6 +201,9 @@ const View: Component = () => {
 			</Match>
 			<Match when={route().view === 'overview'}>
 				<Overview servers={inScope()} scope={route().scope} />
+			</Match>
+			<Match when={route().view === 'frontends'}>
+				<Frontends servers={inScope()} />
 			</Match>
 			<Match when={route().view === 'backends'}>
 				<Backends servers={inScope()} />
@@ -210,6 +219,9 @@ const View: Component = () => {
 			</Match>
 			<Match when={route().view === 'routers'}>
 				<Routers />
+			</Match>
+			<Match when={route().view === 'way'}>
+				<WayPage query={route().name} />
 			</Match>
 			<Match when={route().view === 'route'}>
 				<Show when={placeOf(routers(), route().name)} fallback={<Nowhere what="such route" />}>
@@ -261,11 +273,12 @@ export const App: Component = () => {
 		window.addEventListener('keydown', onKey);
 		onCleanup(() => window.removeEventListener('keydown', onKey));
 	});
+	createEffect(() => setTotal(worstOfAll()));
 	createEffect(() => {
 		if (loaded()) goToKeptScope(untrack(allServers).map((one) => one.name));
 	});
 	createEffect(() => {
-		const place = route().name || route().scope;
+		const place = (hasFilter(route().view) ? '' : route().name) || route().scope;
 		const sign = link().link === 'lost' ? '? ' : SIGNS[total()];
 		document.title = `${sign}${place ? `${place} · ` : ''}Maglev`;
 	});
@@ -290,6 +303,7 @@ export const App: Component = () => {
 				</Show>
 			</main>
 			<Footer />
+			<Search />
 			<Show when={isAdmin()}>
 				<Dialogs />
 			</Show>

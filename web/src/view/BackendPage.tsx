@@ -3,16 +3,29 @@
 import { type Component, createMemo, For, Show } from 'solid-js';
 import type { Backend, HealthCheck } from '../api/types.ts';
 import { dateTime, duration, ms } from '../model/format.ts';
+import { whoOf } from '../model/overrides.ts';
 import { backendKey, latencyKey } from '../model/series.ts';
 import { reasonOf, type ServerView } from '../model/state.ts';
+import { createPast } from '../past.ts';
 import { linkTo } from '../route.ts';
-import { drawn, ringOf } from '../store.ts';
 import { BackendMenu } from './Actions.tsx';
 import { Chart } from './Chart.tsx';
 import { Counted, counted, lbServerOf } from './DataPlane.tsx';
-import { bits, milliseconds, packets } from './FrontendPage.tsx';
+import { bits, milliseconds, NoPoints, packets } from './FrontendPage.tsx';
 import { StateIcon } from './Icons.tsx';
-import { Age, Ago, Fact, Heartbeat, LastKnown, OverrideNote, Panel, StateWord } from './parts.tsx';
+import { SpanSwitch, StateStrip } from './Past.tsx';
+import {
+	Age,
+	Ago,
+	Fact,
+	Heartbeat,
+	LastKnown,
+	OverrideNote,
+	Panel,
+	ScheduleNote,
+	StateWord,
+} from './parts.tsx';
+import { bounded, Each, ShowMore } from './rows.tsx';
 import { type Head, NoRows, Table } from './Table.tsx';
 
 /** The health counter as steps: below rise the backend is down, otherwise up. */
@@ -106,7 +119,12 @@ const History: Component<{ backend: Backend }> = (props) => (
 								</span>
 							</td>
 							<td class="mono">{one.code}</td>
-							<td class="reason">{reasonOf(props.backend, index()) || '–'}</td>
+							<td class="reason">
+								{reasonOf(props.backend, index()) || '–'}
+								<Show when={one.operator || one.operator_address}>
+									<span class="muted"> {whoOf(one)}</span>
+								</Show>
+							</td>
 							<td class="mono">{dateTime(ms(one.at))}</td>
 						</tr>
 					)}
@@ -126,8 +144,9 @@ const users = (server: ServerView): Head[] => [
 ];
 
 const Users: Component<{ server: ServerView; backend: string }> = (props) => {
+	const frontends = createMemo(() => props.server.frontends);
 	const rows = createMemo(() =>
-		props.server.frontends.flatMap((frontend) =>
+		frontends().flatMap((frontend) =>
 			frontend.pools.flatMap((pool) =>
 				pool.backends
 					.filter((one) => one.name === props.backend)
@@ -135,88 +154,98 @@ const Users: Component<{ server: ServerView; backend: string }> = (props) => {
 			),
 		),
 	);
+	const shown = bounded(rows);
 	return (
 		<Panel title="Used by">
 			<Table label="Used by" heads={users(props.server)}>
 				<tbody>
-					<For
-						each={rows()}
+					<Each
+						of={shown.shown()}
+						by={(row) => `${row.frontend.name}\n${row.pool.name}`}
 						fallback={<NoRows columns={users(props.server).length}>No frontend.</NoRows>}
 					>
 						{(row) => (
 							<tr>
 								<th scope="row">
-									<a href={linkTo(props.server.name, 'frontend', row.frontend.name)}>
-										{row.frontend.name}
+									<a href={linkTo(props.server.name, 'frontend', row().frontend.name)}>
+										{row().frontend.name}
 									</a>
 								</th>
 								<td>
-									{row.pool.name} {row.pool.active ? <span class="chip">active</span> : ''}
+									{row().pool.name} {row().pool.active ? <span class="chip">active</span> : ''}
 								</td>
-								<td class="number">{row.one.weight}</td>
-								<td class="number">{row.one.effective_weight}</td>
+								<td class="number">{row().one.weight}</td>
+								<td class="number">{row().one.effective_weight}</td>
 								<Counted
 									server={props.server}
-									lb={lbServerOf(props.server, row.frontend.name, props.backend)}
+									lb={lbServerOf(props.server, row().frontend.name, props.backend)}
 								/>
 								<td class="actions">
 									<BackendMenu
 										server={props.server}
 										backend={props.backend}
-										frontend={row.frontend}
-										pool={row.pool}
+										frontend={row().frontend}
+										pool={row().pool}
 									/>
 								</td>
 							</tr>
 						)}
-					</For>
+					</Each>
 				</tbody>
 			</Table>
+			<ShowMore left={shown.left()} total={rows().length} onMore={shown.showMore} />
 		</Panel>
 	);
 };
 
 const Charts: Component<{ server: string; backend: string }> = (props) => {
-	const latency = () => {
-		drawn();
-		return ringOf(latencyKey(props.server, props.backend));
-	};
-	const traffic = () => {
-		drawn();
-		return ringOf(backendKey(props.server, props.backend));
-	};
+	const past = createPast(
+		() => props.server,
+		() => [{ kind: 'backend', name: props.backend }],
+	);
+	const latency = () => past.ring(latencyKey(props.server, props.backend));
+	const traffic = () => past.ring(backendKey(props.server, props.backend));
 	return (
-		<div class="columns">
-			<Panel title="Probes">
-				<Show when={latency()} fallback={<p class="muted">No probe has answered yet.</p>}>
-					<Chart
-						title="Time of a probe that passed"
-						lines={[{ label: props.backend, ring: latency(), line: 0 }]}
-						format={milliseconds}
-						least={1}
-					/>
-				</Show>
-			</Panel>
-			<Panel title="Traffic">
-				<Show
-					when={traffic()}
-					fallback={<p class="muted">The data plane has not counted anything for it yet.</p>}
-				>
-					<Chart
-						title="Packets a second"
-						lines={[{ label: 'packets', ring: traffic(), line: 0 }]}
-						format={packets}
-						least={10}
-					/>
-					<Chart
-						title="Bits a second"
-						lines={[{ label: 'bits', ring: traffic(), line: 1 }]}
-						format={bits}
-						least={10_000}
-					/>
-				</Show>
-			</Panel>
-		</div>
+		<>
+			<SpanSwitch />
+			<div class="columns">
+				<Panel title="Probes">
+					<Show
+						when={latency()}
+						fallback={<NoPoints past={past}>No probe has answered yet.</NoPoints>}
+					>
+						<Chart
+							title="Time of a probe that passed"
+							lines={[{ label: props.backend, ring: latency(), line: 0 }]}
+							format={milliseconds}
+							least={1}
+						/>
+					</Show>
+					<StateStrip states={past.states(props.backend)} />
+				</Panel>
+				<Panel title="Traffic">
+					<Show
+						when={traffic()}
+						fallback={
+							<NoPoints past={past}>The data plane has not counted anything for it yet.</NoPoints>
+						}
+					>
+						<Chart
+							title="Packets a second"
+							lines={[{ label: 'packets', ring: traffic(), line: 0 }]}
+							format={packets}
+							least={10}
+						/>
+						<Chart
+							title="Bits a second"
+							lines={[{ label: 'bits', ring: traffic(), line: 1 }]}
+							format={bits}
+							least={10_000}
+						/>
+					</Show>
+				</Panel>
+			</div>
+		</>
 	);
 };
 
@@ -235,6 +264,7 @@ export const BackendPage: Component<{ server: ServerView; backend: Backend }> = 
 				</Show>
 			</span>
 			<OverrideNote override={props.backend.override} />
+			<ScheduleNote override={props.backend.scheduled} />
 			<span class="spacer" />
 			<BackendMenu server={props.server} backend={props.backend.name} />
 		</div>

@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// All backends of the scope in one table, those with problems first.
+// All backends of the scope in one table, those with problems first. In /admin/ several can be chosen, for one act on
+// all of them.
 import { type Component, createMemo, createSignal, For, Show } from 'solid-js';
-import type { Backend } from '../api/types.ts';
 import { duration, num, plural } from '../model/format.ts';
+import { type BackendEntry, backendsOf, keyOf } from '../model/lists.ts';
 import { latencyKey } from '../model/series.ts';
 import type { ServerView } from '../model/state.ts';
-import { linkTo } from '../route.ts';
-import { BackendMenu } from './Actions.tsx';
-import { Age, Flash, Heartbeat, LastKnown, OverrideNote, StateWord } from './parts.tsx';
+import { isAdmin, linkTo, route, setFilter } from '../route.ts';
+import { BackendMenu, ManyActions } from './Actions.tsx';
+import {
+	Age,
+	Flash,
+	Heartbeat,
+	LastKnown,
+	OverrideNote,
+	ScheduleNote,
+	StateWord,
+} from './parts.tsx';
+import { bounded, Each, ShowMore } from './rows.tsx';
 import { Sparkline } from './Sparkline.tsx';
-import { type Head, Table } from './Table.tsx';
+import { type Head, NoRows, Table } from './Table.tsx';
 
-const ORDER = ['down', 'unknown', 'paused', 'disabled', 'up'];
-
-/** Most rows that are drawn; the search covers all backends. */
-const DRAWN = 100;
 /** With more rows the dots do not pulse: that much motion is not informative and costs processor time. */
 const BEATING = 40;
 
 const heads = (withServer: boolean): Head[] => [
+	...(isAdmin() ? [{ unseen: 'Chosen' }] : []),
 	'State',
 	'Backend',
 	...(withServer ? ['Server'] : []),
@@ -31,32 +38,49 @@ const heads = (withServer: boolean): Head[] => [
 	{ unseen: 'Actions' },
 ];
 
-interface Entry {
-	server: ServerView;
-	backend: Backend;
+interface RowProps {
+	entry: BackendEntry;
+	withServer: boolean;
+	beats: boolean;
+	chosen: boolean;
+	onChoose: (chosen: boolean) => void;
 }
 
-const Row: Component<{ entry: Entry; withServer: boolean; beats: boolean }> = (props) => {
-	const it = () => props.entry.backend;
+/** Frontends of a backend that are named in its row. */
+const NAMED = 4;
+
+const Row: Component<RowProps> = (props) => {
+	const server = () => props.entry.server;
+	const it = createMemo(() => props.entry.it);
 	return (
 		<tr
 			data-backend={it().name}
 			data-state={it().state}
-			classList={{ stale: !props.entry.server.connected }}
+			classList={{ stale: !server().connected, chosen: props.chosen }}
 		>
+			<Show when={isAdmin()}>
+				<td class="choice">
+					<input
+						type="checkbox"
+						aria-label={`${it().name} on ${server().name}`}
+						disabled={!server().connected}
+						checked={props.chosen}
+						onChange={(event) => props.onChoose(event.currentTarget.checked)}
+					/>
+				</td>
+			</Show>
 			<td>
-				<StateWord state={it().state} />{' '}
-				<LastKnown was={it().was} since={props.entry.server.since_ns} />
+				<StateWord state={it().state} /> <LastKnown was={it().was} since={server().since_ns} />
 			</td>
 			<th scope="row">
-				<a href={linkTo(props.entry.server.name, 'backend', it().name)}>{it().name}</a>
+				<a href={linkTo(server().name, 'backend', it().name)}>{it().name}</a>
 				<Show when={props.beats}>
 					<Heartbeat beat={it().last_probe} />
 				</Show>{' '}
-				<OverrideNote override={it().override} />
+				<OverrideNote override={it().override} /> <ScheduleNote override={it().scheduled} />
 			</th>
 			<Show when={props.withServer}>
-				<td>{props.entry.server.name}</td>
+				<td>{server().name}</td>
 			</Show>
 			<td class="mono">{it().address}</td>
 			<td>
@@ -66,23 +90,26 @@ const Row: Component<{ entry: Entry; withServer: boolean; beats: boolean }> = (p
 			</td>
 			<td class="number">{num(it().last_duration) ? duration(it().last_duration) : '–'}</td>
 			<td class="spark-cell">
-				<Sparkline of={latencyKey(props.entry.server.name, it().name)} lines={[0]} />
+				<Sparkline of={latencyKey(server().name, it().name)} lines={[0]} />
 			</td>
 			<td class="number">
 				<Age of={it().since} />
 			</td>
 			<td>
-				<For each={it().frontends}>
+				<For each={it().frontends.slice(0, NAMED)}>
 					{(name, index) => (
 						<>
 							{index() > 0 ? ', ' : ''}
-							<a href={linkTo(props.entry.server.name, 'frontend', name)}>{name}</a>
+							<a href={linkTo(server().name, 'frontend', name)}>{name}</a>
 						</>
 					)}
 				</For>
+				<Show when={it().frontends.length > NAMED}>
+					<span class="muted"> and {it().frontends.length - NAMED} more</span>
+				</Show>
 			</td>
 			<td class="actions">
-				<BackendMenu server={props.entry.server} backend={it().name} />
+				<BackendMenu server={server()} backend={it().name} />
 			</td>
 		</tr>
 	);
@@ -90,34 +117,20 @@ const Row: Component<{ entry: Entry; withServer: boolean; beats: boolean }> = (p
 
 export const Backends: Component<{ servers: ServerView[] }> = (props) => {
 	const many = () => props.servers.length > 1;
-	const [search, setSearch] = createSignal('');
-	const [all, setAll] = createSignal(false);
-	/** Objects that stay the same as long as the backend exists, so that rows keep the focus. */
-	const entries = new WeakMap<Backend, Entry>();
-	const entry = (server: ServerView, backend: Backend): Entry => {
-		const found = entries.get(backend) ?? { server, backend };
-		entries.set(backend, found);
-		return found;
-	};
-	const found = createMemo(() => {
-		const words = search().toLowerCase().split(/\s+/).filter(Boolean);
-		const fits = (server: ServerView, one: Backend): boolean => {
-			if (words.length === 0) return true;
-			const { name, address, state, last_code, frontends } = one;
-			const text = [name, address, state, last_code, server.name, ...frontends]
-				.join(' ')
-				.toLowerCase();
-			return words.every((word) => text.includes(word));
-		};
-		return props.servers
-			.flatMap((server) =>
-				server.backends.filter((one) => fits(server, one)).map((one) => entry(server, one)),
-			)
-			.map((one) => ({ one, rank: ORDER.indexOf(one.backend.state) }))
-			.sort((a, b) => a.rank - b.rank)
-			.map(({ one }) => one);
-	});
-	const rows = () => (all() ? found() : found().slice(0, DRAWN));
+	const found = createMemo(() => backendsOf(props.servers, route().name));
+	const rows = bounded(found);
+	const [chosen, setChosen] = createSignal<ReadonlySet<string>>(new Set());
+	/** Only those that the filter still finds: nobody acts on what he does not see. */
+	const picked = createMemo(() =>
+		chosen().size ? found().filter((one) => chosen().has(keyOf(one)) && one.server.connected) : [],
+	);
+	const choose = (key: string, on: boolean) =>
+		setChosen((before) => {
+			const after = new Set(before);
+			if (on) after.add(key);
+			else after.delete(key);
+			return after;
+		});
 	return (
 		<>
 			<h1 class="sr-only">Backends</h1>
@@ -127,24 +140,38 @@ export const Backends: Component<{ servers: ServerView[] }> = (props) => {
 					<input
 						type="search"
 						data-search
-						placeholder="name, address, state, code"
-						aria-label="Search backends"
-						value={search()}
-						onInput={(event) => setSearch(event.currentTarget.value)}
+						placeholder="name, address, state, code, check"
+						aria-label="Filter backends"
+						value={route().name}
+						onInput={(event) => setFilter(event.currentTarget.value)}
 					/>
 				</div>
+				<ManyActions
+					picked={picked()}
+					total={found().length}
+					onAll={() => setChosen(new Set(found().map(keyOf)))}
+					onNone={() => setChosen(new Set<string>())}
+				/>
 				<Table label="Backends" heads={heads(many())}>
 					<tbody>
-						<For each={rows()}>
-							{(one) => <Row entry={one} withServer={many()} beats={rows().length <= BEATING} />}
-						</For>
+						<Each
+							of={rows.shown()}
+							by={keyOf}
+							fallback={<NoRows columns={heads(many()).length}>No backend fits.</NoRows>}
+						>
+							{(entry) => (
+								<Row
+									entry={entry()}
+									withServer={many()}
+									beats={rows.shown().length <= BEATING}
+									chosen={chosen().has(keyOf(entry()))}
+									onChoose={(on) => choose(keyOf(entry()), on)}
+								/>
+							)}
+						</Each>
 					</tbody>
 				</Table>
-				<Show when={rows().length < found().length}>
-					<button type="button" onClick={() => setAll(true)}>
-						Show all {found().length}
-					</button>
-				</Show>
+				<ShowMore left={rows.left()} total={found().length} onMore={rows.showMore} />
 			</section>
 		</>
 	);

@@ -26,7 +26,7 @@ const COLOURS = 8;
 const REDRAW_MS = 1000;
 const HEIGHT = 190;
 /** Possible distances between two time marks, in seconds. */
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600];
 /** Padding above and beside the plot, for half of a time mark. */
 const PADDING: uPlot.Padding = [8, 28, 0, 0];
 
@@ -57,6 +57,14 @@ function colour(of: HTMLElement, name: string): string {
 	return found;
 }
 
+/** The points between two gaps, which no line shows. Times that only other lines have do not count. */
+function alone(plot: uPlot, line: number): number[] | null {
+	const row = plot.data[line] as (number | null | undefined)[];
+	const told = row.map((_, index) => index).filter((index) => row[index] !== undefined);
+	const known = (place: number): boolean => (row[told[place] ?? -1] ?? null) !== null;
+	return told.filter((_, place) => known(place) && !known(place - 1) && !known(place + 1));
+}
+
 function options(host: HTMLElement, props: ChartProps): uPlot.Options {
 	const axis = { stroke: colour(host, 'muted'), grid: { stroke: colour(host, 'line'), width: 1 } };
 	const font = '11px system-ui, sans-serif';
@@ -85,7 +93,7 @@ function options(host: HTMLElement, props: ChartProps): uPlot.Options {
 				label: line.label,
 				stroke: colour(host, `series-${index % COLOURS}`),
 				width: 1.5,
-				points: { show: false },
+				points: { show: true, size: 4, filter: alone },
 				spanGaps: false,
 			})),
 		],

@@ -19,6 +19,7 @@ import { now } from '../store.ts';
 import { SyncAction } from './Actions.tsx';
 import { VerdictIcon } from './Icons.tsx';
 import { Age, Ago, Fact, Flash, onChange, Panel } from './parts.tsx';
+import { Each, MORE, ShowMore } from './rows.tsx';
 import { GroupHead, type Head, Table } from './Table.tsx';
 
 const WORDS: Record<Difference, string> = {
@@ -149,9 +150,9 @@ const VipRows: Component<VipProps & { vip: LbVip; columns: number }> = (props) =
 					<Verdict kind={differenceOf(props.vip)} since={props.server.drift[vipKey(props.vip)]} />
 				</Show>
 			</GroupHead>
-			<For each={rows()}>
-				{(one) => <ServerRow server={props.server} vip={props.vip} one={one} />}
-			</For>
+			<Each of={rows()} by={(one) => one.address}>
+				{(one) => <ServerRow server={props.server} vip={props.vip} one={one()} />}
+			</Each>
 		</tbody>
 	);
 };
@@ -161,9 +162,9 @@ export const VipTable: Component<VipProps & { vips: LbVip[] }> = (props) => {
 	const columns = createMemo(() => heads(props.server));
 	return (
 		<Table label="In the data plane" heads={columns()}>
-			<For each={props.vips}>
-				{(vip) => <VipRows {...props} vip={vip} columns={columns().length} />}
-			</For>
+			<Each of={props.vips} by={vipKey}>
+				{(vip) => <VipRows {...props} vip={vip()} columns={columns().length} />}
+			</Each>
 		</Table>
 	);
 };
@@ -240,23 +241,23 @@ const Vpp: Component<{ server: ServerView; info: VppInfo }> = (props) => (
 				<summary>Messages of its API</summary>
 				<Table label="Messages" heads={MESSAGES}>
 					<tbody>
-						<For each={props.info.messages}>
+						<Each of={props.info.messages} by={(one) => one.name}>
 							{(one) => (
 								<tr>
 									<th scope="row" class="mono">
-										{one.name}
+										{one().name}
 									</th>
 									<td class="number">
-										<Flash on={num(one.sent)}>{num(one.sent)}</Flash>
+										<Flash on={num(one().sent)}>{num(one().sent)}</Flash>
 									</td>
-									<td class="number">{num(one.send_failures)}</td>
+									<td class="number">{num(one().send_failures)}</td>
 									<td class="number">
-										<Flash on={num(one.received)}>{num(one.received)}</Flash>
+										<Flash on={num(one().received)}>{num(one().received)}</Flash>
 									</td>
-									<td class="number">{num(one.receive_failures)}</td>
+									<td class="number">{num(one().receive_failures)}</td>
 								</tr>
 							)}
-						</For>
+						</Each>
 					</tbody>
 				</Table>
 			</details>
@@ -340,16 +341,18 @@ const Fates: Component<{ server: ServerView }> = (props) => (
 const DRAWN = 40;
 
 const PlanePanel: Component<{ server: ServerView; onlyDifferences: boolean }> = (props) => {
-	const found = createMemo(() => differences(props.server.lb));
-	const [all, setAll] = createSignal(false);
-	const count = () => props.server.lb?.vips.length ?? 0;
-	const vips = () =>
-		(props.server.lb?.vips ?? []).filter(
+	const lb = createMemo(() => props.server.lb);
+	const found = createMemo(() => differences(lb()));
+	const [drawn, setDrawn] = createSignal(DRAWN);
+	const count = () => lb()?.vips.length ?? 0;
+	const vips = createMemo(() =>
+		(lb()?.vips ?? []).filter(
 			(vip, index) =>
-				(!props.onlyDifferences && (all() || index < DRAWN)) ||
+				(!props.onlyDifferences && index < drawn()) ||
 				differenceOf(vip) ||
 				vip.application_servers.some((one) => differenceOf(one)),
-		);
+		),
+	);
 	return (
 		<Panel
 			title={props.server.name}
@@ -379,10 +382,13 @@ const PlanePanel: Component<{ server: ServerView; onlyDifferences: boolean }> = 
 				<Show when={vips().length} fallback={<p class="muted">Nothing to show.</p>}>
 					<VipTable server={props.server} vips={vips()} onlyDifferences={props.onlyDifferences} />
 				</Show>
-				<Show when={!props.onlyDifferences && !all() && count() > DRAWN}>
-					<button type="button" onClick={() => setAll(true)}>
-						Show all {count()} VIPs
-					</button>
+				<Show when={!props.onlyDifferences}>
+					<ShowMore
+						left={count() - drawn()}
+						total={count()}
+						what="VIPs"
+						onMore={() => setDrawn((before) => before + MORE)}
+					/>
 				</Show>
 			</Show>
 		</Panel>
@@ -406,9 +412,9 @@ export const DataPlane: Component<{ servers: ServerView[] }> = (props) => {
 					only differences
 				</label>
 			</div>
-			<For each={props.servers}>
-				{(server) => <PlanePanel server={server} onlyDifferences={only()} />}
-			</For>
+			<Each of={props.servers} by={(one) => one.name}>
+				{(server) => <PlanePanel server={server()} onlyDifferences={only()} />}
+			</Each>
 		</>
 	);
 };

@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // One frontend: the paths of its flows, its pools, its traffic, the latency of its backends.
-import { type Component, createMemo, For, Show } from 'solid-js';
+import { type Component, createMemo, For, type ParentComponent, Show } from 'solid-js';
 import type { Backend, Frontend, LbServer, Pool } from '../api/types.ts';
 import { duration, scaled, vipText } from '../model/format.ts';
+import { whoOf } from '../model/overrides.ts';
 import { frontendKey, latencyKey } from '../model/series.ts';
 import type { ServerView } from '../model/state.ts';
+import { createPast, type Shown } from '../past.ts';
 import { linkTo } from '../route.ts';
-import { drawn, frontendHealth, ringOf } from '../store.ts';
+import { frontendHealth } from '../store.ts';
 import { BackendMenu } from './Actions.tsx';
 import { AnnouncedBadge, AnnouncedPanel } from './Announced.tsx';
 import { Chart, type ChartLine } from './Chart.tsx';
 import { Counted, counted, lbServerOf, VipTable } from './DataPlane.tsx';
 import { VerdictIcon } from './Icons.tsx';
+import { SpanSwitch } from './Past.tsx';
 import { PathPicture } from './PathPicture.tsx';
-import { Age, Flash, Heartbeat, LastKnown, OverrideNote, Panel, StateWord } from './parts.tsx';
+import {
+	Age,
+	Flash,
+	Heartbeat,
+	LastKnown,
+	OverrideNote,
+	Panel,
+	ScheduleNote,
+	StateWord,
+} from './parts.tsx';
+import { Each } from './rows.tsx';
 import { GroupHead, type Head, Table } from './Table.tsx';
 
 const TRAFFIC = ['new flows', 'known flows', 'untracked', 'no server'];
@@ -43,6 +56,7 @@ const PoolRow: Component<RowProps> = (props) => {
 						<a href={linkTo(props.server.name, 'backend', props.name)}>{props.name}</a>
 						<Heartbeat beat={backend()?.last_probe ?? 0} />
 						<OverrideNote override={it().override} />
+						<ScheduleNote override={backend()?.scheduled} />
 					</th>
 					<td>
 						<StateWord state={it().state} />{' '}
@@ -64,6 +78,9 @@ const PoolRow: Component<RowProps> = (props) => {
 								{' '}
 								(file {it().configured_weight})
 							</span>
+							<Show when={it().weight_override}>
+								{(deed) => <span class="muted"> {whoOf(deed())}</span>}
+							</Show>
 						</Show>
 					</td>
 					<td class="number">
@@ -109,17 +126,17 @@ const PoolRows: Component<PoolsProps & { pool: Pool; columns: number }> = (props
 					<span class="chip chip-ok">active</span>
 				</Show>
 			</GroupHead>
-			<For each={props.pool.backends}>
+			<Each of={props.pool.backends} by={(one) => one.name}>
 				{(one) => (
 					<PoolRow
 						server={props.server}
 						frontend={props.frontend}
 						pool={props.pool}
-						name={one.name}
-						lb={lbServerOf(props.server, props.frontend.name, one.name)}
+						name={one().name}
+						lb={lbServerOf(props.server, props.frontend.name, one().name)}
 					/>
 				)}
-			</For>
+			</Each>
 		</tbody>
 	);
 };
@@ -130,19 +147,25 @@ const Pools: Component<PoolsProps> = (props) => {
 	return (
 		<Show when={props.frontend.pools.length} fallback={<p class="muted">No pools.</p>}>
 			<Table label="Pools" heads={columns()}>
-				<For each={props.frontend.pools}>
-					{(pool) => <PoolRows {...props} pool={pool} columns={columns().length} />}
-				</For>
+				<Each of={props.frontend.pools} by={(one) => one.name}>
+					{(pool) => <PoolRows {...props} pool={pool()} columns={columns().length} />}
+				</Each>
 			</Table>
 		</Show>
 	);
 };
 
-const Traffic: Component<{ server: string; frontend: string }> = (props) => {
-	const ring = () => {
-		drawn();
-		return ringOf(frontendKey(props.server, props.frontend));
-	};
+/** Instead of a chart. */
+export const NoPoints: ParentComponent<{ past: Shown }> = (props) => (
+	<p class="muted">
+		<Show when={!props.past.loading()} fallback="The past is being read.">
+			{props.children}
+		</Show>
+	</p>
+);
+
+const Traffic: Component<{ past: Shown; server: string; frontend: string }> = (props) => {
+	const ring = () => props.past.ring(frontendKey(props.server, props.frontend));
 	const lines = createMemo((): ChartLine[] =>
 		TRAFFIC.map((label, line) => ({ label, ring: ring(), line })),
 	);
@@ -150,7 +173,7 @@ const Traffic: Component<{ server: string; frontend: string }> = (props) => {
 	return (
 		<Show
 			when={ring()}
-			fallback={<p class="muted">The data plane has not counted anything yet.</p>}
+			fallback={<NoPoints past={props.past}>The data plane has not counted anything yet.</NoPoints>}
 		>
 			<Chart title="Packets a second" lines={lines()} format={packets} least={10} />
 			<Show when={hasBits()}>
@@ -165,21 +188,18 @@ const Traffic: Component<{ server: string; frontend: string }> = (props) => {
 	);
 };
 
-const Latency: Component<{ server: string; frontend: Frontend }> = (props) => {
-	const names = createMemo(
-		() => [...new Set(props.frontend.pools.flatMap((p) => p.backends.map((b) => b.name)))],
-		[],
-		{ equals: (a, b) => a.join() === b.join() },
-	);
-	const lines = createMemo((): ChartLine[] => {
-		drawn();
-		return names().flatMap((label) => {
-			const ring = ringOf(latencyKey(props.server, label));
+const Latency: Component<{ past: Shown; server: string; names: string[] }> = (props) => {
+	const lines = createMemo((): ChartLine[] =>
+		props.names.flatMap((label) => {
+			const ring = props.past.ring(latencyKey(props.server, label));
 			return ring ? [{ label, ring, line: 0 }] : [];
-		});
-	});
+		}),
+	);
 	return (
-		<Show when={lines().length > 0} fallback={<p class="muted">No probe has answered yet.</p>}>
+		<Show
+			when={lines().length > 0}
+			fallback={<NoPoints past={props.past}>No probe has answered yet.</NoPoints>}
+		>
 			<Chart title="Time of a probe that passed" lines={lines()} format={milliseconds} least={1} />
 		</Show>
 	);
@@ -187,7 +207,21 @@ const Latency: Component<{ server: string; frontend: Frontend }> = (props) => {
 
 export const FrontendPage: Component<{ server: ServerView; frontend: Frontend }> = (props) => {
 	const health = () => frontendHealth(props.server.name, props.frontend.name);
-	const vip = () => props.server.lb?.vips.find((one) => one.frontend === props.frontend.name);
+	const names = createMemo(
+		() => [...new Set(props.frontend.pools.flatMap((p) => p.backends.map((b) => b.name)))],
+		[],
+		{ equals: (a, b) => a.join() === b.join() },
+	);
+	const past = createPast(
+		() => props.server.name,
+		() => [
+			{ kind: 'frontend', name: props.frontend.name },
+			...names().map((name) => ({ kind: 'backend' as const, name })),
+		],
+	);
+	const vip = createMemo(() =>
+		props.server.lb?.vips.find((one) => one.frontend === props.frontend.name),
+	);
 	return (
 		<>
 			<div class="page-head">
@@ -223,12 +257,13 @@ export const FrontendPage: Component<{ server: ServerView; frontend: Frontend }>
 				<Pools server={props.server} frontend={props.frontend} />
 			</Panel>
 			<AnnouncedPanel address={props.frontend.address} />
+			<SpanSwitch />
 			<div class="columns">
 				<Panel title="Traffic">
-					<Traffic server={props.server.name} frontend={props.frontend.name} />
+					<Traffic past={past} server={props.server.name} frontend={props.frontend.name} />
 				</Panel>
 				<Panel title="Probes">
-					<Latency server={props.server.name} frontend={props.frontend} />
+					<Latency past={past} server={props.server.name} names={names()} />
 				</Panel>
 			</div>
 			<Show when={vip()}>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // States as shapes, which can be told apart without colour.
-import { type Component, type JSX, Show } from 'solid-js';
+import { type Component, createMemo, type JSX, Show } from 'solid-js';
 import type { Verdict } from '../model/health.ts';
 
 const STATES: Record<string, () => JSX.Element> = {
@@ -76,18 +76,25 @@ const Icon: Component<IconProps> = (props) => (
 
 const known = (state: string): string => (state in STATES ? state : 'unknown');
 
-export const StateIcon: Component<{ state: string; label?: string }> = (props) => (
-	<Icon
-		class={`state-${known(props.state)}`}
-		body={STATES[known(props.state)]?.()}
-		{...(props.label ? { label: props.label } : {})}
-	/>
-);
+/** The shape is drawn again only if the state differs, not with every object that has it. */
+export const StateIcon: Component<{ state: string; label?: string }> = (props) => {
+	const state = createMemo(() => known(props.state));
+	return (
+		<Icon
+			class={`state-${state()}`}
+			body={STATES[state()]?.()}
+			{...(props.label ? { label: props.label } : {})}
+		/>
+	);
+};
 
-export const VerdictIcon: Component<{ verdict: Verdict; label?: string }> = (props) => (
-	<Icon
-		class={`verdict-${props.verdict}`}
-		body={VERDICTS[props.verdict]()}
-		{...(props.label ? { label: props.label } : {})}
-	/>
-);
+export const VerdictIcon: Component<{ verdict: Verdict; label?: string }> = (props) => {
+	const verdict = createMemo(() => props.verdict);
+	return (
+		<Icon
+			class={`verdict-${verdict()}`}
+			body={VERDICTS[verdict()]()}
+			{...(props.label ? { label: props.label } : {})}
+		/>
+	);
+};

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keyboard shortcuts of the page, and the list that shows them.
 import { type Component, createSignal, For, onMount, Show } from 'solid-js';
-import { linkTo, route, VIEWS } from '../route.ts';
+import { KEYED, linkTo, route } from '../route.ts';
+import { openSearch } from './Search.tsx';
 
 const KEYS: [string, string][] = [
-	['1 2 3 4 5 6', 'overview, backends, data plane, events, announcements, routers'],
-	['/', 'search, among backends, events, announcements and routes'],
+	[
+		'1 2 3 4 5 6 7 8',
+		'overview, backends, data plane, events, announcements, routers, frontends, way',
+	],
+	['/', 'search everything, by name, address, host or path'],
+	['f', 'filter the list of this page'],
 	['p', 'pause the events, and go on'],
 	['?', 'this list'],
 	['Tab Enter Space', 'go to what can be done, and do it'],
@@ -21,9 +26,10 @@ const find = (what: string) => document.querySelector<HTMLElement>(`[data-${what
 
 export function onKey(event: KeyboardEvent): void {
 	if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
-	const view = VIEWS[Number(event.key) - 1];
+	const view = KEYED[Number(event.key) - 1];
 	if (view) location.hash = linkTo(route().scope, view);
-	else if (event.key === '/') find('search')?.focus();
+	else if (event.key === '/') openSearch();
+	else if (event.key === 'f') find('search')?.focus();
 	else if (event.key === 'p') find('pause')?.click();
 	else if (event.key === '?') find('keys')?.click();
 	else return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A button with a menu, for the keyboard as for the mouse: arrows move, Escape closes, focus returns.
-import { type Component, createSignal, For, onCleanup, Show } from 'solid-js';
+import { type Component, createSignal, Index, onCleanup, Show } from 'solid-js';
 
 export interface MenuItem {
 	label: string;
@@ -85,7 +85,8 @@ export const Menu: Component<{ label: string; items: MenuItem[] }> = (props) => 
 					aria-label={props.label}
 					onKeyDown={onKey}
 				>
-					<For each={props.items}>
+					{/* By position: items are made again with each event, and the one with the focus must stay. */}
+					<Index each={props.items}>
 						{(item) => (
 							<button
 								type="button"
@@ -93,14 +94,14 @@ export const Menu: Component<{ label: string; items: MenuItem[] }> = (props) => 
 								tabindex="-1"
 								onClick={() => {
 									close(true);
-									item.run();
+									item().run();
 								}}
 							>
-								{item.label}
-								<small>{item.hint}</small>
+								{item().label}
+								<small>{item().hint}</small>
 							</button>
 						)}
-					</For>
+					</Index>
 				</div>
 			</Show>
 		</div>

@@ -1,33 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first page of an operator on call: whether something is wrong, what, and since when; then all
-// frontends with their pools.
-import { type Component, createMemo, For, Show } from 'solid-js';
+// The first page of an operator on call: the totals, which stay in sight; what is wrong, by cause, the worst
+// first; what operators did on purpose; then the frontends with their pools, and the last changes.
+import { type Component, createMemo, For, Index, Show } from 'solid-js';
 import type { Frontend } from '../api/types.ts';
 import { isFolded } from '../folds.ts';
-import { type Announcers, concernsOf as speakerConcerns } from '../model/announcements.ts';
 import { statusOf } from '../model/dataplane.ts';
-import { num, plural, scaled, vipText } from '../model/format.ts';
+import { num, scaled, vipText } from '../model/format.ts';
 import { countStates, type Verdict } from '../model/health.ts';
-import { reused } from '../model/patch.ts';
-import { routerConcerns } from '../model/routers.ts';
+import { reused } from '../model/reused.ts';
 import { frontendKey, latest } from '../model/series.ts';
 import { type Change, recentChanges, type ServerView } from '../model/state.ts';
 import { linkTo } from '../route.ts';
-import {
-	announcers,
-	drawn,
-	frontendHealth,
-	plainServers,
-	ringOf,
-	routers,
-	serverHealth,
-	serverNamed,
-	speakers,
-} from '../store.ts';
+import { drawn, frontendHealth, ringOf, serverHealth, serverNamed } from '../store.ts';
 import { ServerActions } from './Actions.tsx';
 import { AnnouncedBadge } from './Announced.tsx';
+import { Attention } from './Attention.tsx';
 import { StateIcon, VerdictIcon } from './Icons.tsx';
 import { Age, Flash, FoldButton, LastKnown, Panel } from './parts.tsx';
+import { Each } from './rows.tsx';
 import { Sparkline } from './Sparkline.tsx';
 
 const STATE_ORDER = ['up', 'down', 'paused', 'disabled', 'unknown'];
@@ -40,7 +30,11 @@ interface CountsProps {
 	states: string[];
 	/** Those of servers without contact: in no sum, because their states are not known. */
 	stale?: number;
+	/** Of those that are up: how many need attention, by verdict. */
+	reduced?: Partial<Record<Verdict, number>>;
 }
+
+const REDUCED: Verdict[] = ['warning', 'degraded'];
 
 /** "3 frontends", how many are in each state, and how many more are not known. */
 const StateCounts: Component<CountsProps> = (props) => {
@@ -60,6 +54,16 @@ const StateCounts: Component<CountsProps> = (props) => {
 						</span>
 					)}
 				</For>
+				<For each={REDUCED.filter((verdict) => props.reduced?.[verdict])}>
+					{(verdict) => (
+						<span class="count-state" data-reduced={verdict}>
+							<VerdictIcon verdict={verdict} />
+							<Flash on={props.reduced?.[verdict]}>
+								{props.reduced?.[verdict]} {verdict}
+							</Flash>{' '}
+						</span>
+					)}
+				</For>
 				<Show when={props.stale}>
 					<span class="count-state muted" data-stale={props.stale}>
 						<StateIcon state="unknown" />
@@ -73,111 +77,12 @@ const StateCounts: Component<CountsProps> = (props) => {
 
 const CountCard: Component<CountsProps & { href: string }> = (props) => (
 	<a class="count-card" href={props.href}>
-		<StateCounts term={props.term} states={props.states} stale={props.stale ?? 0} />
+		<StateCounts {...props} />
 	</a>
 );
 
-interface Concern {
-	verdict: Verdict;
-	title: string;
-	notes: string;
-	href: string;
-	since: Frontend['since'];
-}
-
-function concernsOf(server: ServerView): Concern[] {
-	const health = serverHealth(server.name);
-	const own = health.problems.map((notes) => ({
-		verdict: (server.connected ? 'warning' : health.verdict) as Verdict,
-		title: server.name,
-		notes,
-		href: linkTo(server.name, server.connected ? 'dataplane' : 'overview'),
-		since: server.connected ? 0 : server.since_ns,
-	}));
-	if (!server.connected) return own;
-	const frontends = server.frontends.flatMap((one) => {
-		const { verdict, notes } = frontendHealth(server.name, one.name);
-		if (verdict === 'ok' || verdict === 'unknown') return [];
-		const href = linkTo(server.name, 'frontend', one.name);
-		const title = `${one.name} on ${server.name}`;
-		return [
-			{
-				verdict,
-				title,
-				notes: notes.join(', '),
-				href,
-				since: verdict === 'critical' ? one.since : 0,
-			},
-		];
-	});
-	return [...own, ...frontends];
-}
-
-const GRAVITY: Verdict[] = ['critical', 'warning', 'degraded', 'unknown'];
-
-/** Only the VIPs of these servers' frontends. */
-function announcersIn(servers: ServerView[]): Announcers {
-	const own = new Set(servers.flatMap((one) => one.frontends.map((it) => it.address)));
-	return new Map([...announcers()].filter(([address]) => own.has(address)));
-}
-
-/** With one server in the scope: its VIPs, but not what is wrong with speakers. */
-const announcementConcerns = (servers: ServerView[], scope: string): Concern[] =>
-	(scope
-		? speakerConcerns(announcersIn(servers), [])
-		: speakerConcerns(announcers(), speakers())
-	).map((one) => ({ ...one, href: linkTo(scope, 'announcements') }));
-
-/** Routers belong to no server. */
-const concernsOfRouters = (scope: string): Concern[] =>
-	scope ? [] : routerConcerns(routers()).map((one) => ({ ...one, href: linkTo(scope, 'routers') }));
-
-const Attention: Component<{ servers: ServerView[]; scope: string }> = (props) => {
-	const concerns = createMemo<Concern[]>((before) => {
-		const found = props.servers
-			.flatMap(concernsOf)
-			.concat(announcementConcerns(props.servers, props.scope))
-			.concat(concernsOfRouters(props.scope))
-			.sort((a, b) => GRAVITY.indexOf(a.verdict) - GRAVITY.indexOf(b.verdict));
-		return reused(before, found);
-	}, []);
-	const frontends = () => props.servers.reduce((sum, one) => sum + one.frontends.length, 0);
-	return (
-		<section class="attention" aria-label="Needs attention" aria-live="polite">
-			<Show
-				when={concerns().length > 0}
-				fallback={
-					<p class="quiet">
-						<VerdictIcon verdict="ok" /> All is well: {plural(frontends(), 'frontend')} on{' '}
-						{plural(props.servers.length, 'server')}.
-					</p>
-				}
-			>
-				<ul>
-					<For each={concerns()}>
-						{(one) => (
-							<li class={`concern concern-${one.verdict}`}>
-								<a href={one.href}>
-									<VerdictIcon verdict={one.verdict} label={one.verdict} />
-									<b>{one.title}</b>
-									<span class="concern-notes">{one.notes}</span>
-								</a>
-								<Show when={num(one.since) > 0}>
-									<span class="muted">
-										for <Age of={one.since} />
-									</span>
-								</Show>
-							</li>
-						)}
-					</For>
-				</ul>
-			</Show>
-		</section>
-	);
-};
-
 const Tile: Component<{ server: ServerView; frontend: Frontend }> = (props) => {
-	const health = () => frontendHealth(props.server.name, props.frontend.name);
+	const health = createMemo(() => frontendHealth(props.server.name, props.frontend.name));
 	const key = () => frontendKey(props.server.name, props.frontend.name);
 	const rate = () => {
 		drawn();
@@ -205,33 +110,33 @@ const Tile: Component<{ server: ServerView; frontend: Frontend }> = (props) => {
 			<span class="tile-vip">{vipText(props.frontend)}</span>
 			<AnnouncedBadge address={props.frontend.address} />
 			<span class="tile-pools">
-				<For each={props.frontend.pools}>
+				<Index each={props.frontend.pools}>
 					{(pool) => (
-						<span class="tile-pool" classList={{ active: pool.active }}>
-							<span class="tile-pool-name">{pool.name}</span>
+						<span class="tile-pool" classList={{ active: pool().active }}>
+							<span class="tile-pool-name">{pool().name}</span>
 							<span class="dots">
-								<For each={pool.backends}>
+								<Index each={pool().backends}>
 									{(one) => (
-										<Flash on={one.state} class="dot">
-											<StateIcon state={one.state} label={`${one.name} ${one.state}`} />
+										<Flash on={one().state} class="dot">
+											<StateIcon state={one().state} label={`${one().name} ${one().state}`} />
 										</Flash>
 									)}
-								</For>
+								</Index>
 							</span>
-							<Show when={pool.active}>
+							<Show when={pool().active}>
 								<span class="chip">active</span>
 							</Show>
 						</span>
 					)}
-				</For>
+				</Index>
 			</span>
 			<span class="tile-foot">
 				<span class="tile-notes">
 					{health().notes.join(', ')}{' '}
 					<LastKnown was={props.frontend.was} since={props.server.since_ns} />
 				</span>
+				<Sparkline of={key()} lines={PACKETS} />
 				<Show when={rate() !== null}>
-					<Sparkline of={key()} lines={PACKETS} />
 					<span class="tile-rate">{scaled(rate() ?? 0, 'pkt/s')}</span>
 				</Show>
 			</span>
@@ -261,6 +166,17 @@ const countOf = (servers: ServerView[], items: (server: ServerView) => { state: 
 	stale: servers.filter((one) => !one.connected).flatMap(items).length,
 });
 
+/** Frontends that are up, but need attention, by verdict. */
+const reducedOf = (servers: ServerView[]) =>
+	countStates(
+		servers.flatMap((server) => {
+			const { frontends } = serverHealth(server.name);
+			return server.frontends
+				.filter((one) => one.state === 'up')
+				.map((one) => frontends[one.name]?.verdict ?? 'unknown');
+		}),
+	);
+
 /** The part of a folded server that stays visible: problems are never hidden. */
 const Summary: Component<{ server: ServerView }> = (props) => (
 	<p class="summary">
@@ -269,48 +185,73 @@ const Summary: Component<{ server: ServerView }> = (props) => (
 	</p>
 );
 
-const ServerSection: Component<{ server: ServerView }> = (props) => (
-	<section
-		class="server"
-		classList={{ stale: !props.server.connected }}
-		data-section={props.server.name}
-	>
-		<div class="server-head">
-			<VerdictIcon
-				verdict={serverHealth(props.server.name).verdict}
-				label={serverHealth(props.server.name).verdict}
-			/>
-			<h2>
-				<FoldButton title={props.server.name} />
-			</h2>
-			<span class="muted mono">{props.server.address}</span>
-			<span class="muted">{planeText(props.server)}</span>
-			<Show when={!props.server.connected}>
-				<span class="chip chip-bad">
-					no contact for <Age of={props.server.since_ns} />
-				</span>
-			</Show>
-			<span class="spacer" />
-			<ServerActions server={props.server} />
-		</div>
-		<Show when={!isFolded(props.server.name)} fallback={<Summary server={props.server} />}>
-			<div class="tiles">
-				<For
-					each={props.server.frontends}
-					fallback={<p class="muted">{nothingIn(props.server)}</p>}
-				>
-					{(frontend) => <Tile server={props.server} frontend={frontend} />}
-				</For>
+/** Most tiles of a server. With more frontends those that need attention come first; a list has all of them. */
+const TILES = 48;
+
+function tilesOf(server: ServerView): Frontend[] {
+	if (server.frontends.length <= TILES) return server.frontends;
+	const { frontends } = serverHealth(server.name);
+	const isQuiet = (one: Frontend) => frontends[one.name]?.verdict === 'ok';
+	const bad = server.frontends.filter((one) => !isQuiet(one)).slice(0, TILES);
+	return [...bad, ...server.frontends.filter(isQuiet)].slice(0, TILES);
+}
+
+const ServerSection: Component<{ server: ServerView }> = (props) => {
+	const tiles = createMemo(() => tilesOf(props.server));
+	const left = () => props.server.frontends.length - tiles().length;
+	return (
+		<section
+			class="server"
+			classList={{ stale: !props.server.connected }}
+			data-section={props.server.name}
+		>
+			<div class="server-head">
+				<VerdictIcon
+					verdict={serverHealth(props.server.name).verdict}
+					label={serverHealth(props.server.name).verdict}
+				/>
+				<h2>
+					<FoldButton title={props.server.name} />
+				</h2>
+				<span class="muted mono">{props.server.address}</span>
+				<span class="muted">{planeText(props.server)}</span>
+				<Show when={!props.server.connected}>
+					<span class="chip chip-bad">
+						no contact for <Age of={props.server.since_ns} />
+					</span>
+				</Show>
+				<span class="spacer" />
+				<ServerActions server={props.server} />
 			</div>
-		</Show>
-	</section>
-);
+			<Show when={!isFolded(props.server.name)} fallback={<Summary server={props.server} />}>
+				<div class="tiles">
+					<Each
+						of={tiles()}
+						by={(one) => one.name}
+						later
+						fallback={<p class="muted">{nothingIn(props.server)}</p>}
+					>
+						{(frontend) => <Tile server={props.server} frontend={frontend()} />}
+					</Each>
+				</div>
+				<Show when={left() > 0}>
+					<p class="more">
+						<a href={linkTo(props.server.name, 'frontends')}>
+							All {props.server.frontends.length} frontends of {props.server.name}
+						</a>{' '}
+						<span class="muted">({left()} more than here)</span>
+					</p>
+				</Show>
+			</Show>
+		</section>
+	);
+};
 
 const Recent: Component<{ servers: ServerView[]; scope: string }> = (props) => {
-	const changes = createMemo<Change[]>((before) => {
-		const inScope = plainServers().filter((one) => !props.scope || one.name === props.scope);
-		return reused(before, recentChanges(inScope, RECENT));
-	}, []);
+	const changes = createMemo<Change[]>(
+		(before) => reused(before, recentChanges(props.servers, RECENT)),
+		[],
+	);
 	return (
 		<Panel title="Last changes" aside={<a href={linkTo(props.scope, 'events')}>events</a>}>
 			<ul class="recent">
@@ -338,11 +279,13 @@ const Recent: Component<{ servers: ServerView[]; scope: string }> = (props) => {
 	);
 };
 
-export const Overview: Component<{ servers: ServerView[]; scope: string }> = (props) => (
-	<>
-		<h1 class="sr-only">Overview</h1>
-		<Attention servers={props.servers} scope={props.scope} />
-		<div class="counts">
+/** The sums, which stay in sight while the page scrolls. */
+const Totals: Component<{ servers: ServerView[]; scope: string }> = (props) => {
+	const frontends = createMemo(() => countOf(props.servers, (one) => one.frontends));
+	const backends = createMemo(() => countOf(props.servers, (one) => one.backends));
+	const reduced = createMemo(() => reducedOf(props.servers));
+	return (
+		<section class="counts" aria-label="Totals">
 			<CountCard
 				term="server"
 				states={props.servers.map((one) => (one.connected ? 'up' : one.cut ? 'unknown' : 'down'))}
@@ -350,16 +293,23 @@ export const Overview: Component<{ servers: ServerView[]; scope: string }> = (pr
 			/>
 			<CountCard
 				term="frontend"
-				{...countOf(props.servers, (one) => one.frontends)}
-				href={linkTo(props.scope, 'overview')}
+				{...frontends()}
+				reduced={reduced()}
+				href={linkTo(props.scope, 'frontends')}
 			/>
-			<CountCard
-				term="backend"
-				{...countOf(props.servers, (one) => one.backends)}
-				href={linkTo(props.scope, 'backends')}
-			/>
-		</div>
-		<For each={props.servers}>{(server) => <ServerSection server={server} />}</For>
+			<CountCard term="backend" {...backends()} href={linkTo(props.scope, 'backends')} />
+		</section>
+	);
+};
+
+export const Overview: Component<{ servers: ServerView[]; scope: string }> = (props) => (
+	<>
+		<h1 class="sr-only">Overview</h1>
+		<Totals servers={props.servers} scope={props.scope} />
+		<Attention servers={props.servers} scope={props.scope} />
+		<Each of={props.servers} by={(one) => one.name} later step={1}>
+			{(server) => <ServerSection server={server()} />}
+		</Each>
 		<Recent servers={props.servers} scope={props.scope} />
 	</>
 );

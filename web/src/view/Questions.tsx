@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dialogs of /admin/: each says what will happen to flows before the act is carried out.
-import { type Component, createResource, createSignal, For, Show } from 'solid-js';
+import {
+	type Component,
+	createMemo,
+	createResource,
+	createSignal,
+	For,
+	Show,
+	untrack,
+} from 'solid-js';
 import {
 	type Act,
 	actOnBackend,
+	actOnMany,
 	checkConfig,
 	drainVip,
 	reloadConfig,
@@ -16,11 +25,25 @@ import type { CheckAnswer, Frontend, Pool } from '../api/types.ts';
 import { type Entry, ofDrain } from '../model/announcements.ts';
 import { type Consequences, ofAct, ofWeight } from '../model/consequences.ts';
 import { plural } from '../model/format.ts';
+import {
+	type Answered,
+	doneText,
+	type Part,
+	partsOf,
+	type Selection,
+	type Sum,
+	sumOf,
+	titleOf,
+	unreachedOf,
+} from '../model/many.ts';
+import { lastingOf } from '../model/overrides.ts';
 import { ofRollback } from '../model/routers.ts';
 import type { ServerView } from '../model/state.ts';
-import { announcers, now, routers } from '../store.ts';
+import { allServers, announcers, now, routers, serverNamed } from '../store.ts';
 import { Dialog } from './Dialog.tsx';
 import { VerdictIcon } from './Icons.tsx';
+
+const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 interface Closing {
 	onClose: () => void;
@@ -62,6 +85,70 @@ const ENDS: [string, number][] = [
 	['after 8 hours', 28_800],
 ];
 
+/** The reason, for everybody who looks, and the end of an override. */
+const ReasonAndEnd: Component<{
+	reason: string;
+	onReason: (text: string) => void;
+	until: number;
+	onUntil: (seconds: number) => void;
+}> = (props) => (
+	<>
+		<label class="field">
+			Reason, for everybody who looks
+			<input
+				type="text"
+				maxlength="120"
+				value={props.reason}
+				onInput={(event) => props.onReason(event.currentTarget.value)}
+			/>
+		</label>
+		<label class="field">
+			Ends
+			<select
+				value={props.until}
+				onChange={(event) => props.onUntil(Number(event.currentTarget.value))}
+			>
+				<For each={ENDS}>{([label, seconds]) => <option value={seconds}>{label}</option>}</For>
+			</select>
+		</label>
+	</>
+);
+
+/** Unix time of an end so many seconds after the begin; 0: none. */
+const endIn = (seconds: number, begin = now() / 1000): number =>
+	seconds ? Math.round(begin) + seconds : 0;
+
+/** When a pause begins; empty: at once. */
+const Begin: Component<{ value: string; onValue: (text: string) => void }> = (props) => (
+	<label class="field">
+		Begins (empty: now)
+		<input
+			type="datetime-local"
+			name="begin"
+			value={props.value}
+			onInput={(event) => props.onValue(event.currentTarget.value)}
+		/>
+	</label>
+);
+
+/** Unix time of a local date and time; 0 if there is none. */
+const secondsOf = (text: string): number => Math.round((Date.parse(text) || 0) / 1000);
+
+const isHolding = (act: Act): boolean => act === 'pause' || act === 'disable';
+
+/** Whether a maglevd keeps overrides over a restart; each of its backends says so. */
+const keptOn = (server: string): boolean =>
+	serverNamed(server)?.backends.at(0)?.overrides_kept ?? false;
+
+/** Whether the override outlives the process that keeps it. */
+const Lasting: Component<{ act: Act; kept: boolean | undefined }> = (props) => (
+	<Show when={isHolding(props.act)}>
+		<p data-lasting={String(props.kept ?? false)}>
+			<b>After a restart.</b> {lastingOf(props.act, props.kept)}
+		</p>
+	</Show>
+);
+
 export interface ActRequest {
 	act: Act;
 	server: ServerView;
@@ -71,12 +158,17 @@ export interface ActRequest {
 export const ActDialog: Component<ActRequest & Closing> = (props) => {
 	const [reason, setReason] = createSignal('');
 	const [until, setUntil] = createSignal(0);
-	const effects = () => ofAct(props.act, props.backend, props.server.frontends);
+	const server = () => serverNamed(props.server.name) ?? props.server;
+	const backend = () => server().backends.find((one) => one.name === props.backend);
+	const effects = createMemo(() => ofAct(props.act, props.backend, server().frontends));
+	const [begin, setBegin] = createSignal('');
 	const confirm = async () => {
-		const ends = until() ? Math.round(now() / 1000) + until() : 0;
-		const body = { reason: reason(), until_s: ends };
+		const from = secondsOf(begin());
+		const until_s = endIn(until(), from || undefined);
+		const body = { reason: reason(), until_s, ...(from ? { from_s: from } : {}) };
 		await actOnBackend(props.server.name, props.backend, props.act, body);
-		props.onDone(`${TITLES[props.act]}d ${props.backend} on ${props.server.name}`);
+		const where = `${props.backend} on ${props.server.name}`;
+		props.onDone(from ? `Scheduled a pause of ${where}` : `${TITLES[props.act]}d ${where}`);
 	};
 	return (
 		<Dialog
@@ -87,22 +179,128 @@ export const ActDialog: Component<ActRequest & Closing> = (props) => {
 			onClose={props.onClose}
 		>
 			<Effects of={effects()} />
+			<Show when={props.act === 'resume' && backend()?.scheduled}>
+				<p>This also cancels the pause that is scheduled.</p>
+			</Show>
+			<Lasting act={props.act} kept={backend()?.overrides_kept} />
+			<Show when={props.act === 'pause'}>
+				<Begin value={begin()} onValue={setBegin} />
+			</Show>
 			<Show when={props.act !== 'resume'}>
-				<label class="field">
-					Reason, for everybody who looks
-					<input
-						type="text"
-						maxlength="120"
-						value={reason()}
-						onInput={(event) => setReason(event.currentTarget.value)}
-					/>
-				</label>
-				<label class="field">
-					Ends
-					<select value={until()} onChange={(event) => setUntil(Number(event.currentTarget.value))}>
-						<For each={ENDS}>{([label, seconds]) => <option value={seconds}>{label}</option>}</For>
-					</select>
-				</label>
+				<ReasonAndEnd reason={reason()} onReason={setReason} until={until()} onUntil={setUntil} />
+			</Show>
+		</Dialog>
+	);
+};
+
+export interface ManyRequest {
+	act: Act;
+	selection: Selection;
+}
+
+const EffectsOfMany: Component<{ of: Sum; act: Act }> = (props) => (
+	<div class="effects" classList={{ fatal: props.of.fatal }} data-effects={props.of.effects.length}>
+		<p>
+			<b>New flows.</b> {isHolding(props.act) ? FLOWS.none : FLOWS.probed}
+		</p>
+		<p>
+			<b>Existing flows.</b> {EXISTING_OF_MANY[props.act]}
+		</p>
+		<For each={props.of.effects}>
+			{(effect) => (
+				<div data-effect={effect.kind}>
+					<p classList={{ 'fatal-note': effect.kind === 'down' }}>
+						<Show when={effect.kind === 'down'}>
+							<VerdictIcon verdict="critical" />{' '}
+						</Show>
+						<b>{effect.title}.</b>
+					</p>
+					<ul>
+						<For each={effect.lines}>{(text) => <li>{text}</li>}</For>
+						<Show when={effect.left > 0}>
+							<li class="muted">and {effect.left} more</li>
+						</Show>
+					</ul>
+				</div>
+			)}
+		</For>
+		<Show when={props.of.effects.length === 0}>
+			<p>No frontend loses a server.</p>
+		</Show>
+		<Show when={props.of.unaffected + props.of.unchanged > 0}>
+			<p class="muted">
+				{props.of.unaffected > 0
+					? `${plural(props.of.unaffected, 'frontend keeps its servers', 'frontends keep all their servers')}. `
+					: ''}
+				{props.of.unchanged > 0
+					? `${plural(props.of.unchanged, 'backend is', 'backends are')} so already.`
+					: ''}
+			</p>
+		</Show>
+	</div>
+);
+
+const FLOWS = {
+	none: 'They get no new flows and are not probed.',
+	probed: 'They are probed at once. The first result decides whether they get new flows.',
+};
+
+const EXISTING_OF_MANY: Record<Act, string> = {
+	pause: 'They stay with these backends and go on until they end by themselves.',
+	disable: 'They are cut: their next packet goes to another backend.',
+	resume: 'Those on other backends stay where they are.',
+	enable: 'Those on other backends stay where they are.',
+};
+
+/** Each server says what the act would do there; the sum is shown before anything is done. */
+export const ManyDialog: Component<ManyRequest & Closing> = (props) => {
+	const [reason, setReason] = createSignal('');
+	const [until, setUntil] = createSignal(0);
+	/** Those of the moment at which the question was asked: what is confirmed is what was shown. */
+	const parts = untrack(() => partsOf(props.selection, allServers()));
+	const missing = untrack(() => unreachedOf(props.selection, allServers()));
+	const kept = () => parts.every((part) => keptOn(part.server));
+	const ask = async (part: Part, dry: boolean): Promise<Answered> => {
+		const { server, count: _, ...which } = part;
+		const body = { act: props.act, reason: reason(), until_s: endIn(until()), dry_run: dry };
+		return { part, answer: await actOnMany(server, { ...which, ...body }) };
+	};
+	const [plan] = createResource(() => Promise.all(parts.map((one) => ask(one, true))));
+	const sum = createMemo(() => (plan.error || !plan.latest ? null : sumOf(plan.latest)));
+	const confirm = async () => {
+		const answers = await Promise.allSettled(parts.map((one) => ask(one, false)));
+		const done = answers.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+		const failed = answers.flatMap((one, index) =>
+			one.status === 'rejected' ? [`${parts[index]?.server}: ${said(one.reason)}`] : [],
+		);
+		if (done.length > 0) props.onDone(doneText(props.act, done));
+		if (failed.length > 0)
+			throw new Error(
+				[...failed, done.length ? `${doneText(props.act, done)}.` : 'Nothing was done.'].join('\n'),
+			);
+	};
+	return (
+		<Dialog
+			title={`${TITLES[props.act]} ${titleOf(props.selection, parts)}?`}
+			confirm={TITLES[props.act]}
+			danger={(sum()?.fatal ?? false) || props.act === 'disable'}
+			waiting={!sum()}
+			onConfirm={confirm}
+			onClose={props.onClose}
+		>
+			<Show when={plan.loading}>
+				<p class="muted">Asking {plural(parts.length, 'server')} what it would do…</p>
+			</Show>
+			<Show when={plan.error}>
+				<p class="dialog-error">{said(plan.error)}</p>
+			</Show>
+			<Show when={sum()}>{(it) => <EffectsOfMany of={it()} act={props.act} />}</Show>
+			<Show when={missing.length > 0}>
+				<p class="fatal-note">Without contact, and left as it is: {missing.join(', ')}.</p>
+			</Show>
+			<Lasting act={props.act} kept={kept()} />
+			<Show when={isHolding(props.act)}>
+				<ReasonAndEnd reason={reason()} onReason={setReason} until={until()} onUntil={setUntil} />
 			</Show>
 		</Dialog>
 	);
@@ -217,11 +415,17 @@ export interface WeightRequest {
 }
 
 export const WeightDialog: Component<WeightRequest & Closing> = (props) => {
-	const inPool = () => props.pool.backends.find((one) => one.name === props.backend);
+	/** As it is now: the question follows the state while it is open. */
+	const frontend = () =>
+		serverNamed(props.server.name)?.frontends.find((one) => one.name === props.frontend.name) ??
+		props.frontend;
+	const pool = () => frontend().pools.find((one) => one.name === props.pool.name) ?? props.pool;
+	const inPool = () => pool().backends.find((one) => one.name === props.backend);
+	const kept = () => inPool()?.weight_override?.kept ?? keptOn(props.server.name);
 	const [weight, setValue] = createSignal(inPool()?.weight ?? 100);
 	const [flush, setFlush] = createSignal(false);
 	const effects = () =>
-		ofWeight(props.frontend, props.pool, props.backend, { weight: weight(), flush: flush() });
+		ofWeight(frontend(), pool(), props.backend, { weight: weight(), flush: flush() });
 	const take = (text: string) => {
 		const value = Math.round(Number(text));
 		if (text !== '' && value >= 0 && value <= 100) setValue(value);
@@ -260,7 +464,7 @@ export const WeightDialog: Component<WeightRequest & Closing> = (props) => {
 			</div>
 			<p class="muted">
 				Now {inPool()?.weight}; the file says {inPool()?.configured_weight}. A weight set here lasts
-				until maglevd ends or the file says the same.
+				until the file says the same{kept() ? '' : ' or maglevd ends'}.
 			</p>
 			<label class="check">
 				<input
@@ -274,8 +478,6 @@ export const WeightDialog: Component<WeightRequest & Closing> = (props) => {
 		</Dialog>
 	);
 };
-
-const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const mistakes = (answer: CheckAnswer): string =>
 	[answer.parse_error, answer.semantic_error, answer.reload_error].filter(Boolean).join('\n');

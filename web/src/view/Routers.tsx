@@ -24,13 +24,13 @@ import {
 	verdictOfPool,
 } from '../model/routers.ts';
 import type { RouterView } from '../model/state.ts';
-import { linkTo } from '../route.ts';
+import { linkTo, route, setFilter } from '../route.ts';
 import { routers } from '../store.ts';
 import { RollbackAction } from './Actions.tsx';
 import { VerdictIcon } from './Icons.tsx';
 import { Ago, ContactCells, Flash, Panel } from './parts.tsx';
 import { FIGURE_HEADS, Figures, PoolRows, SERVER_HEADS } from './RouterTables.tsx';
-import { fits, keyed, ShowAll, wordsOf } from './rows.tsx';
+import { fits, keyed, ShowMore, wordsOf } from './rows.tsx';
 import { type Head, NoRows, Table } from './Table.tsx';
 
 interface RouteEntry {
@@ -102,7 +102,7 @@ const Routes: Component<{ words: string[] }> = (props) => {
 					</For>
 				</tbody>
 			</Table>
-			<ShowAll left={rows.left()} total={found().length} onAll={rows.showAll} />
+			<ShowMore left={rows.left()} total={found().length} onMore={rows.showMore} />
 		</Panel>
 	);
 };
@@ -142,7 +142,7 @@ const Pools: Component<{ words: string[] }> = (props) => {
 					)}
 				</For>
 			</Table>
-			<ShowAll left={rows.left()} total={found().length} onAll={rows.showAll} />
+			<ShowMore left={rows.left()} total={found().length} onMore={rows.showMore} />
 		</Panel>
 	);
 };
@@ -282,7 +282,7 @@ const Generations: Component<{ words: string[] }> = (props) => {
 					</For>
 				</tbody>
 			</Table>
-			<ShowAll left={rows.left()} total={found().length} onAll={rows.showAll} />
+			<ShowMore left={rows.left()} total={found().length} onMore={rows.showMore} />
 		</Panel>
 	);
 };
@@ -359,8 +359,7 @@ const All: Component<{ words: string[] }> = (props) => {
 
 /** Routers belong to no server, so all are shown in every scope. */
 export const Routers: Component = () => {
-	const [search, setSearch] = createSignal('');
-	const words = createMemo(() => wordsOf(search()));
+	const words = createMemo(() => wordsOf(route().name));
 	return (
 		<>
 			<h1 class="sr-only">Routers</h1>
@@ -379,9 +378,9 @@ export const Routers: Component = () => {
 							type="search"
 							data-search
 							placeholder="route, host, pool, server, router"
-							aria-label="Search routers"
-							value={search()}
-							onInput={(event) => setSearch(event.currentTarget.value)}
+							aria-label="Filter routers"
+							value={route().name}
+							onInput={(event) => setFilter(event.currentTarget.value)}
 						/>
 					</div>
 					<All words={words()} />

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small line without axes: the last minutes of one ring.
-import { type Component, createMemo, Show } from 'solid-js';
+// A small line without axes: the last minutes of one ring. It asks for its past when it comes into sight.
+import { type Component, createMemo, onCleanup, onMount, Show } from 'solid-js';
 import type { Ring } from '../model/series.ts';
+import { wantPast } from '../past.ts';
 import { drawn, ringOf } from '../store.ts';
 
 const WIDTH = 160;
 const HEIGHT = 28;
-const POINTS = 60;
+const SECONDS = 600;
 
 /** The path of the sum of all lines except those left out; interrupted at gaps. */
 export function sparkPath(ring: Ring, lines: number[]): string {
-	const from = Math.max(0, ring.times.length - POINTS);
-	const sums = ring.times.slice(from).map((_, index) => {
+	const end = ring.times.at(-1) ?? 0;
+	const from = ring.times.findIndex((time) => time >= end - SECONDS);
+	const times = ring.times.slice(Math.max(0, from));
+	const start = times[0] ?? end;
+	const sums = times.map((_, index) => {
 		const values = lines.map((line) => ring.values[line]?.[from + index] ?? null);
 		return values.every((value) => value === null)
 			? null
@@ -25,13 +29,22 @@ export function sparkPath(ring: Ring, lines: number[]): string {
 				pen = 'M';
 				return '';
 			}
-			const x = (WIDTH * index) / Math.max(1, sums.length - 1);
+			const x = (WIDTH * ((times[index] ?? end) - start)) / Math.max(1e-9, end - start);
 			const piece = `${pen}${x.toFixed(1)} ${(HEIGHT - 2 - (value / most) * (HEIGHT - 4)).toFixed(1)}`;
 			pen = 'L';
 			return piece;
 		})
 		.join('');
 }
+
+/** One for all sparklines: which of them are in sight. */
+const seen = new WeakMap<Element, () => void>();
+const observer =
+	typeof IntersectionObserver === 'undefined'
+		? undefined
+		: new IntersectionObserver((entries) => {
+				for (const one of entries) if (one.isIntersecting) seen.get(one.target)?.();
+			});
 
 export const Sparkline: Component<{ of: string; lines: number[] }> = (props) => {
 	/** Most updates bring no point for this line. */
@@ -44,16 +57,24 @@ export const Sparkline: Component<{ of: string; lines: number[] }> = (props) => 
 		const ring = ringOf(props.of);
 		return ring && ring.times.length > 1 ? sparkPath(ring, props.lines) : '';
 	});
+	let host: SVGSVGElement | undefined;
+	onMount(() => {
+		const element = host as SVGSVGElement;
+		seen.set(element, () => wantPast(props.of));
+		observer?.observe(element);
+		onCleanup(() => observer?.unobserve(element));
+	});
 	return (
-		<Show when={path()}>
-			<svg
-				class="spark"
-				viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-				preserveAspectRatio="none"
-				aria-hidden="true"
-			>
+		<svg
+			ref={host}
+			class="spark"
+			viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+			preserveAspectRatio="none"
+			aria-hidden="true"
+		>
+			<Show when={path()}>
 				<path d={path()} />
-			</svg>
-		</Show>
+			</Show>
+		</svg>
 	);
 };

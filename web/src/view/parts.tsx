@@ -1,52 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small components that all views use.
-import {
-	type Component,
-	createEffect,
-	type JSX,
-	type ParentComponent,
-	Show,
-	untrack,
-} from 'solid-js';
+import { type Component, Show } from 'solid-js';
 import type { Int64, Override } from '../api/types.ts';
-import { isFolded, toggleFold } from '../folds.ts';
 import { age, dateTime, ms, num, span } from '../model/format.ts';
+import { deedOf, scheduleOf } from '../model/overrides.ts';
 import { now } from '../store.ts';
+import { Flash, onChange, pulse } from './basics.tsx';
 import { StateIcon } from './Icons.tsx';
 
-const still = matchMedia('(prefers-reduced-motion: reduce)');
+export { Fact, Flash, FoldButton, onChange, Panel } from './basics.tsx';
 
-/** A short animation from a first appearance to the normal one. */
-function pulse(element: HTMLElement | undefined, from: Keyframe, duration: number): void {
-	if (!still.matches) element?.animate([from, {}], { duration, easing: 'ease-out' });
-}
-
-const FLASH: Keyframe = { backgroundColor: 'var(--flash)', boxShadow: '0 0 0 4px var(--flash)' };
 const BEAT: Keyframe = { opacity: 1, transform: 'scale(1.9)' };
-
-/** Runs when a value changes: not for the first value, nor when the same value is set again. */
-export function onChange<T>(value: () => T, run: () => void): void {
-	let before = untrack(value);
-	createEffect(() => {
-		const after = value();
-		if (after !== before) untrack(run);
-		before = after;
-	});
-}
-
-/** Lights up when its value changes, but not when it first appears. */
-export const Flash: ParentComponent<{ on: unknown; class?: string }> = (props) => {
-	let element: HTMLSpanElement | undefined;
-	onChange(
-		() => props.on,
-		() => pulse(element, FLASH, 2400),
-	);
-	return (
-		<span ref={element} class={`flash ${props.class ?? ''}`}>
-			{props.children}
-		</span>
-	);
-};
 
 /** A dot that pulses with every probe; no dot if there are no probes. */
 export const Heartbeat: Component<{ beat: Int64 }> = (props) => {
@@ -98,12 +62,12 @@ export const LastKnown: Component<{ was: string | undefined; since: Int64 }> = (
 	</Show>
 );
 
-/** The override of an operator: reason and end. */
+/** The override of an operator: who did it, why, and when it ends. */
 export const OverrideNote: Component<{ override: Override | undefined }> = (props) => (
 	<Show when={props.override}>
 		{(it) => (
-			<span class="chip chip-info">
-				{it().act} by hand
+			<span class="chip chip-info" title={it().kept ? 'kept over a restart of maglevd' : undefined}>
+				{deedOf(it())}
 				{it().reason ? `: ${it().reason}` : ''}
 				<Show when={num(it().until) > 0}>
 					{' '}
@@ -114,47 +78,15 @@ export const OverrideNote: Component<{ override: Override | undefined }> = (prop
 	</Show>
 );
 
-/** A heading that folds the content below it; the state is stored by title. */
-export const FoldButton: Component<{ title: string }> = (props) => (
-	<button
-		type="button"
-		class="fold"
-		aria-expanded={!isFolded(props.title)}
-		onClick={() => toggleFold(props.title)}
-	>
-		<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-			<path d="m4 6 4 4 4-4" class="icon-line" />
-		</svg>
-		{props.title}
-	</button>
-);
-
-interface PanelProps {
-	title: string;
-	/** Stays visible when folded. */
-	aside?: JSX.Element;
-}
-
-export const Panel: ParentComponent<PanelProps> = (props) => (
-	<section class="panel" classList={{ folded: isFolded(props.title) }}>
-		<div class="panel-head">
-			<h2>
-				<FoldButton title={props.title} />
-			</h2>
-			<Show when={props.aside}>
-				<div class="panel-aside">{props.aside}</div>
-			</Show>
-		</div>
-		<Show when={!isFolded(props.title)}>{props.children}</Show>
-	</section>
-);
-
-/** A term and its description in a description list. */
-export const Fact: ParentComponent<{ term: string }> = (props) => (
-	<div class="fact">
-		<dt>{props.term}</dt>
-		<dd>{props.children}</dd>
-	</div>
+/** A pause that begins later. */
+export const ScheduleNote: Component<{ override: Override | undefined }> = (props) => (
+	<Show when={props.override}>
+		{(it) => (
+			<span class="chip chip-planned" data-scheduled title={dateTime(ms(it().from))}>
+				{scheduleOf(it(), now())}
+			</span>
+		)}
+	</Show>
 );
 
 interface Reached {
