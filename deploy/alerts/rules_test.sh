@@ -18,8 +18,8 @@ expect() {
 	fi
 }
 
-echo "1..6"
-for program in maglevd speaker router; do
+echo "1..12"
+for program in maglevd speaker router gateway mux controller; do
 	expect "promtool takes the alerts of $program" promtool check rules "$1/$program.rules.yml"
 	expect "alerts of $program are raised when they should be" promtool test rules "$1/$program.rules_test.yml"
 done
