@@ -69,6 +69,15 @@ def folders():
 
 
 @pytest.fixture
+def desk(folders):
+    """Shells of operators, in which commands of the pages run as they stand."""
+    made = []
+    yield lambda *where, **how: made.append(lab.Desk(folders(), *where, **how)) or made[-1]
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
 def running(folders):
     """Takes processes that are about to be started; in the end each is stopped and looked at."""
     it = lab.Running()
@@ -288,3 +297,44 @@ def lie_as_speaker():
     yield lie_as_speaker
     for one in running:
         one.close()
+
+
+@pytest.fixture(scope='module')
+def kube(tmp_path_factory):
+    """A Kubernetes API that the stories of one file share; each takes a namespace of its own."""
+    from lab.kube import Kube
+    it = Kube(tmp_path_factory.mktemp('kube'), apiserver=['--watch-cache-sizes=configmaps#0'])
+    try:
+        yield it.start()
+    finally:
+        it.close()
+
+
+@pytest.fixture
+def kube_tool(kube, running, folders):
+    """Starts kube-tool beside that API, as an administrator unless a kubeconfig is given."""
+    from lab.kube_tool import KubeTool
+
+    def start(part, *args, kubeconfig=True, **how):
+        path = kube.kubeconfig() if kubeconfig is True else kubeconfig
+        return running(KubeTool(folders(), part, *args, kubeconfig=path, namespace=kube.netns, **how)).start()
+
+    return start
+
+
+@pytest.fixture
+def h2c(serve, route):
+    """A client's connection by HTTP/2 to a router before one server; how: see document()."""
+    from lab.http2 import Http2  # only stories of HTTP/2 need its package
+    opened = []
+
+    def start(handler=lab.router.echo, *args, threads=1, env=None, **how):
+        server = serve(handler)
+        router = route(lab.router.document(server, **how), *args, threads=threads, env=env)
+        opened.append(Http2(router.port_of('default')))
+        opened[-1].router, opened[-1].server = router, server
+        return opened[-1]
+
+    yield start
+    for client in opened:
+        client.close()

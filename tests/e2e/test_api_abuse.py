@@ -84,14 +84,14 @@ def test_what_is_not_there_is_unimplemented(daemon):
 
 def test_a_request_that_is_too_long_is_refused_and_the_connection_stays(daemon):
     with pytest.raises(Refused) as refused:
-        daemon.api.raw(GET, b'\x0a\x81\x20' + b'x' * 4097)
-    assert refused.value.status == Status.RESOURCE_EXHAUSTED and '4096 bytes' in refused.value.text
+        daemon.api.raw(GET, b'\x0a\x81\x80\x01' + b'x' * 16385)
+    assert refused.value.status == Status.RESOURCE_EXHAUSTED and '16384 bytes' in refused.value.text
     assert daemon.api.backend('a').state == 'up'
 
 
 def test_a_request_that_is_too_long_unpacked_is_refused(daemon, connect):
     """What a few bytes may become is bounded: otherwise those of one read would hold the loop"""
-    bomb = gzip.compress(b'\x1a\0' * 2049)
+    bomb = gzip.compress(b'\x1a\0' * 8193)
     one = connect()
     one.send(request(GET, b'', grpc_encoding='gzip').split(frame(DATA, END_STREAM, 1, bytes(5)))[0] +
              frame(DATA, END_STREAM, 1, struct.pack('>BI', 1, len(bomb)) + bomb))

@@ -34,6 +34,7 @@ REFUSED = [
     ('GetFrontend', {'name': 'x'}, 'show frontends x', Status.NOT_FOUND),
     ('GetBackend', {'name': 'x'}, 'show backends x', Status.NOT_FOUND),
     ('GetHealthCheck', {'name': 'x'}, 'show healthchecks x', Status.NOT_FOUND),
+    ('GetHistory', {'frontends': ['x'], 'span': 'hour'}, 'show history frontend x', Status.NOT_FOUND),
     ('ResumeBackend', {'name': 'spare'}, 'set backend spare resume', Status.FAILED_PRECONDITION),
 ]
 
@@ -54,15 +55,22 @@ def grpc_js(daemon):
     client.close()
 
 
+def anonymous(answer):
+    """Without what differs when an act is repeated: its operator, since maglevc names its user, and when a weight was set."""
+    if isinstance(answer, dict):
+        return {key: anonymous(value) for key, value in answer.items() if key not in ('operator', 'weight_override')}
+    return [anonymous(one) for one in answer] if isinstance(answer, list) else answer
+
+
 def test_every_method_is_in_the_tables():
-    assert {row[0] for row in SAME + REFUSED} | {'WatchEvents'} == set(METHODS)
+    assert {row[0] for row in SAME + REFUSED} | {'WatchEvents', 'GetConfig', 'GetVersion', 'ActOnBackends', 'ListOverrides'} == set(METHODS)
 
 
 def test_maglevc_shows_what_the_api_answers(daemon):
     """FR-7.1, NFR-5.4: -o json is the answer itself; all of it comes from the server"""
     for method, request, words in SAME:
         answer = as_json(daemon.api.call(method, **request))
-        assert daemon.maglevc.json(*words.split()) == answer, (method, answer)
+        assert anonymous(daemon.maglevc.json(*words.split())) == anonymous(answer), (method, answer)
         assert daemon.maglevc.text(*words.split())
 
 
@@ -81,7 +89,7 @@ def test_maglevc_watches(daemon):
     watch = daemon.api.watch(backend=True, frontend=True)
     watch.wait('backend', backend='spare')
     n = len(watch.events)
-    lines = daemon.maglevc.text('watch', 'events', 'num', str(n), 'backend', 'frontend').splitlines()
+    lines = daemon.maglevc.text('-ojson', 'watch', 'events', 'num', str(n), 'backend', 'frontend').splitlines()
     assert [json.loads(line) for line in lines] == [as_json(event) for event in watch.events]
 
 
@@ -90,7 +98,7 @@ def test_grpc_js_gets_the_same_answers(daemon, grpc_js):
     assert set(grpc_js.methods) == set(METHODS)
     for method, request, words in SAME:
         answer = grpc_js.order(method, request)
-        assert answer == {'code': 'OK', 'answer': daemon.maglevc.json(*words.split())}, (method, answer)
+        assert anonymous(answer) == {'code': 'OK', 'answer': anonymous(daemon.maglevc.json(*words.split()))}, (method, answer)
     for method, request, _, status in REFUSED:
         refusal = daemon.api.refused(method, status, **request)
         assert grpc_js.order(method, request) == {'code': status.name, 'text': refusal.text}

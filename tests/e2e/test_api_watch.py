@@ -80,8 +80,9 @@ def test_log_lines_come_at_the_level_that_was_asked_for(start_api):
     until(lambda: daemon.api.backend('a') and debug.of('log'), what='the subscriptions')
     daemon.maglevc.text('set', 'frontend', 'www', 'pool', 'all', 'backend', 'a', 'weight', '7', 'flush')
     line = info.wait('log', msg='weight-set')
-    assert (line.level, dict(line.attrs)) == \
-        ('info', {'frontend': 'www', 'pool': 'all', 'backend': 'a', 'weight': '7', 'flush': 'true'})
+    attrs = dict(line.attrs)
+    assert attrs.pop('operator').startswith('unverified:') and attrs.pop('operator_address') == '127.0.0.1'
+    assert (line.level, attrs) == ('info', {'frontend': 'www', 'pool': 'all', 'backend': 'a', 'weight': '7', 'flush': 'true'})
     call = debug.wait('log', msg='grpc-call')
     assert (call.level, call.attrs['status']) == ('debug', 'OK')
     assert not daemon.all('grpc-call'), 'the log itself is at info'
@@ -153,6 +154,11 @@ def test_transitions_of_probes_are_events_as_they_are_log_lines(start_api, net, 
         assert watch.wait('frontend', to='down', replay=False).frontend == 'www'
         at = next(e.at for e in watch.events if e.backend.to == 'down')
         assert abs(at / 1e9 - line.at) < 0.1
+    server.answer(200)
+    watches[0].wait('backend', to='up', replay=False)
+    newest, failure = daemon.connect().backend('web').transitions[:2]  # the reason is kept after the next result
+    assert (newest.to, newest.reason) == ('up', '')
+    assert (failure.to, failure.code, failure.reason) == ('down', 'L7STS', line['reason'])
 
 
 class Crowd:

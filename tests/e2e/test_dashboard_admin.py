@@ -61,7 +61,7 @@ def test_who_has_no_password_is_asked_for_one(dashboard):
 def test_who_has_the_password_is_let_in(dashboard):
     page, same = dashboard.ask('GET', '/admin/', basic()), dashboard.ask('GET', '/view/')
     assert page.status == 200 and page.body == same.body
-    assert dashboard.ask('GET', '/admin/api/whoami', basic()).json == {'user': USER}
+    assert dashboard.ask('GET', '/admin/api/whoami', basic()).json == {'user': USER, 'role': 'admin'}
     assert dashboard.ask('POST', '/admin/', {**basic(), **ACT}).status == 405
     assert dashboard.ask('PUT', '/admin/', basic()).status == 405
 

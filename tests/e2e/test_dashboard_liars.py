@@ -233,8 +233,9 @@ def test_text_that_misleads_is_shown_escaped(lie, show):
     until(lambda: dashboard.state('odd')['lb_error'] == shown)
     assert shown in client.text('show', 'backends', 'b0')
     client.refused(1, shown, 'show', 'vpp', 'info')
-    line = client.text('watch', 'events', 'num', '1', 'log')
+    line = client.text('-o', 'json', 'watch', 'events', 'num', '1', 'log')
     assert json.loads(line)['log']['msg'] == TURNED and line.isascii()
+    assert shown in client.text('watch', 'events', 'num', '1', 'log')
 
 
 def test_long_answers_are_read_in_slices(lie, show):

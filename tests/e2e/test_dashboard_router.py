@@ -274,7 +274,7 @@ def test_nobody_is_kept_out_and_it_looks_well(visit, serve, route, show, scheme,
         page.shot(os.path.join(SHOTS, f'{name}-{view}.png'))
     page.press('6')
     page.wait('.views [aria-current]:text-is("Routers")')
-    page.press('/')
+    page.press('f')
     page.fill('[data-search]', 'www.example')
     page.wait_gone(row('rt1', route='api'))
     assert page.count(row('rt1', route='site')) == 1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tools/run-lab, which `make run` calls: what it prints works, and nothing of it stays."""
 import collections
+import contextlib
 import json
 import os
 import re
@@ -207,7 +208,7 @@ def test_packets_go_where_the_lab_says(packets):
     assert 'www6' in lab.paste('a look')
     assert 'Status: up' in lab.paste('FRR itself')
     for name in ('lb1', 'lb2'):
-        assert {one['name'] for one in dashboard(lab, name)['frontends']} == {'www', 'www6'}
+        assert {one['name'] for one in dashboard(lab, name)['frontends']} == {'www', 'www6', 'shop'}
     assert 'maglev_lbsync' in lab.paste('the metrics')
     until(lambda: '10.0.11.2' in lab.run('packets')[1].stdout, what='a reading of the counters')
 
@@ -218,6 +219,44 @@ def test_packets_go_where_the_lab_says(packets):
     lab.paste('a dead server')
     lab.wait('web1 ended')
     until(lambda: set(lab.who()) == {'web3'}, what='the answer of web3 alone')
+
+
+def test_the_way_is_explained_at_every_place_where_it_breaks(packets):
+    """Each thing to try is pasted as it was printed, and explain says what it did"""
+    lab = packets()
+    lab.wait_up()
+
+    def explain(label, *there):
+        """Waits until the printed command says all of these; its exit code."""
+        def look():
+            done = lab.run(label)[1]
+            assert done.returncode in (0, 1) and not done.stderr, done
+            return done if all(one in done.stdout for one in there) else None
+        return until(look, BOOT, f'{label}: {there}').returncode
+
+    assert explain('the way', 'balancer 10.0.2.2', 'balancer 10.0.3.2', 'backend web1 10.0.11.2', '\nwhole\n') == 0
+    until(lambda: re.search(r'frontend www .*[1-9]\d*\.\d packets +0\.0', lab.run('the way')[1].stdout), BOOT, 'packets a second')
+    assert explain('of a request', 'router 10.0.15.2 http', 'route api', 'server 10.0.13.2:80', '\nwhole\n') == 0
+    assert explain('no route', 'the request is answered with 404: no route matches') == 1
+    assert re.match(r'web[34] answers 10\.0\.15\.2 ', lab.paste('by host and path'))
+    url = lab.wait(r'the dashboard +(http://\S+/view/)')[1] + 'api/way?q=shop.example%2Fapi%2Fcart'
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+        way = json.load(answer)
+    assert way['whole'] and {one['place'] for one in way['steps']} >= {'lb1', 'lb2', 'rt1'}
+
+    lab.wait('maglev-router of rt1 runs as process')
+    lab.paste('a dead router')
+    lab.wait('maglev-router of rt1 ended')
+    assert explain('of a request', 'no router that answers was asked') == 1
+    lab.wait('maglev-router of rt1 runs as process', 2)
+    assert explain('of a request', '\nwhole\n') == 0
+
+    lab.paste('a dead server')
+    assert explain('the way', 'web1', 'down for', 'L4CON', '\nwhole\n') == 0
+    lab.paste('a drain of all')
+    assert explain('the way', f'nobody announces {VIPS4[0]}: 10.0.2.2, 10.0.3.2: withdrawn: drained') == 1
+    lab.paste('a drain of all', '; lab undrain 1; lab undrain 2')
+    assert explain('the way', '\nwhole\n') == 0
 
 
 def test_a_failover_and_the_end_of_all(packets):
@@ -246,6 +285,16 @@ def born(pid):
     return None if fields[0] in 'ZX' else fields[19]
 
 
+def state_of(pid):
+    """What a process does, for a message."""
+    found = {}
+    for name in ('status', 'wchan', 'stack'):
+        with contextlib.suppress(OSError):
+            with open(f'/proc/{pid}/{name}', encoding='utf-8', errors='replace') as file:
+                found[name] = file.read()[:600]
+    return found
+
+
 def test_a_lab_that_was_killed_leaves_what_the_next_one_sweeps_away(packets):
     lab = packets()
     lab.wait_up()
@@ -256,11 +305,16 @@ def test_a_lab_that_was_killed_leaves_what_the_next_one_sweeps_away(packets):
     assert len(ours) >= 8 and frr
     began = {name: born(pid) for name, pid in children.items()}
 
-    def ended(names):
-        return not any(began[name] and born(children[name]) == began[name] for name in names)
+    def left(names):
+        return [name for name in names if began[name] and born(children[name]) == began[name]]
+
+    def wait_ended(names):
+        with contextlib.suppress(AssertionError):
+            until(lambda: not left(names))
+        assert not left(names), [(name, state_of(children[name])) for name in left(names)]
     lab.process.kill()
     lab.process.wait()
-    until(lambda: ended(ours), what='the end of its processes')
+    wait_ended(ours)
     packets().wait_up()
-    until(lambda: ended(frr), what='the end of the daemons of FRR')
+    wait_ended(frr)
     assert not left_behind(lab.process.pid)

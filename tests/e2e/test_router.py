@@ -7,6 +7,7 @@ import pytest
 
 from lab import PATIENCE, until
 from lab.router import OK, answering, document, large
+from lab.server import abort
 
 
 # ---- messages ----
@@ -143,7 +144,10 @@ def test_an_early_answer_reaches_a_client_that_still_sends(wired):
     assert (head.status, head.get('connection'), body) == (413, 'close', b'big')
 
 
-def test_a_client_that_leaves_takes_its_request_along(wired):
+@pytest.mark.parametrize('request_', ['POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf',
+                                      'GET / HTTP/1.1\r\nHost: a\r\n\r\n',
+                                      'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'])
+def test_a_client_that_leaves_takes_its_request_along(wired, request_):
     ended = threading.Event()
 
     def serve(wire):
@@ -154,8 +158,9 @@ def test_a_client_that_leaves_takes_its_request_along(wired):
             ended.set()
 
     client = wired(serve)
-    client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf')
+    client.send(request_)
     until(lambda: client.server.connections)
+    abort(client.sock)  # a mere end is that of one direction: the answer could still be wanted
     client.close()
     assert ended.wait(PATIENCE)
 

@@ -231,6 +231,46 @@ def test_bad_servers_are_refused_whole(serve, route):
     assert router.request().status == 200
 
 
+# ---- programs that drive routers ----
+
+def current(router):
+    return router.ask('GET', '/generation').json
+
+
+def test_drivers_see_what_is_in_force_and_who_was_first(serve, route):
+    one, two = serve(named), serve(named)
+    router = route(document(one))
+    instance = current(router)['instance']
+    assert current(router) == {'generation': 1, 'instance': instance}
+    assert router.update(document(two), '/routes/update?generation=1&tag=first').status == 200
+    assert current(router) == {'generation': 2, 'tag': 'first', 'instance': instance}
+    # the other driver still believes in generation 1
+    for path, body in (('/routes/update', document(one)), ('/pools/pool/endpoints', {'servers': []})):
+        answer = router.update(body, path + '?generation=1&tag=late')
+        assert (answer.status, answer.json['error']) == (409, 'OtherGeneration')
+        assert answer.json['message'] == 'generation 2 is in force, not 1'
+    assert current(router)['tag'] == 'first' and port_of(router) == two.port
+    assert router.update({'servers': [f'127.0.0.1:{one.port}']}, '/pools/pool/endpoints?generation=2&tag=second').status == 200
+    assert current(router) == {'generation': 3, 'tag': 'second', 'instance': instance}
+    # a tag belongs to one generation
+    assert router.ask('POST', '/rollback').status == 200
+    assert current(router) == {'generation': 4, 'instance': instance}
+    text = json.dumps(document(one)).replace('"pools"', '\n"pools"').replace('"name": "pool"', '"name": ""')
+    answer = router.ask('POST', '/routes/update?errors=all', body=text)
+    assert [(error['error'], error['line']) for error in answer.json['errors']][-1] == ('InvalidName', 2), answer.json
+    for query in ('tag=' + 'x' * 65, 'generation=x'):
+        assert router.update(document(one), '/routes/update?' + query).json['error'] == 'InvalidValue'
+    assert current(router)['generation'] == 4
+
+
+def test_a_router_that_has_restarted_is_another_instance(serve, route):
+    router = route(document(serve()))
+    before = current(router)['instance']
+    router.kill()
+    router.start()
+    assert current(router)['instance'] != before
+
+
 # ---- sizes ----
 
 def many(server, n):
@@ -260,9 +300,12 @@ def test_larger_bodies_need_a_flag(serve, route):
     router = route(document(server))
     answer = router.ask('POST', '/routes/update', body=body)
     assert (answer.status, answer.json['error']) == (413, 'BodyTooLarge')
-    router = route(document(server), '--admin-max-body', '4096')
+    router = route(document(server), '--admin-max-body', '8192')
     assert router.ask('POST', '/routes/update', body=body).json['routes_updated'] == 10000
     assert router.request(headers={'Host': 'h9999.example.com'}).status == 200
+    body = json.dumps(many(server, 10001), indent=20)
+    assert 4 << 20 < len(body) < 8 << 20
+    assert router.ask('POST', '/routes/update', body=body).json['routes_updated'] == 10001
 
 
 # ---- who may ask ----
@@ -334,17 +377,23 @@ def authority(tmp_path_factory):
     return authority
 
 
-def ask_tls(port, authority, pair=None, path='/routes', headers=None, name='www.example.net'):
+def tls_answer(port, authority, pair=None, path='/routes', headers=None, name='www.example.net', body=None):
+    """(status, body)"""
     context = ssl.create_default_context(cafile=authority.ca)
     context.check_hostname = False
     if pair:
         context.load_cert_chain(*pair)
     connection = http.client.HTTPSConnection('127.0.0.1', port, timeout=PATIENCE, context=context)
     try:
-        connection.request('GET', path, headers={'Host': name, **(headers or {})})
-        return connection.getresponse().status
+        connection.request('POST' if body else 'GET', path, body, {'Host': name, **(headers or {})})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
     finally:
         connection.close()
+
+
+def ask_tls(*words, **more):
+    return tls_answer(*words, **more)[0]
 
 
 def test_clients_show_a_certificate(serve, route, authority, folders):
@@ -352,6 +401,9 @@ def test_clients_show_a_certificate(serve, route, authority, folders):
     router = route(document(serve()), '--admin-tls-cert', cert, '--admin-tls-key', key, '--admin-tls-client-ca', authority.ca)
     assert ask_tls(router.port, authority, authority.client) == 200
     assert ask_tls(router.port, authority, authority.client, '/healthz') == 200
+    assert ask_tls(router.port, authority, authority.client, '/routes/update', body=json.dumps(document(serve()))) == 200
+    shown = json.loads(tls_answer(router.port, authority, authority.client, '/generations')[1])['generations']
+    assert shown[0]['operator'] == 'client' and 'operator' not in shown[-1]
     # a browser may have the certificate, too
     assert ask_tls(router.port, authority, authority.client, headers={'Origin': 'https://evil.example'}) == 403
     for pair in (None, authority.self_signed):
@@ -589,7 +641,8 @@ def test_connections_of_all_threads_are_shown(serve, route):
     router = route({'routes': [{'name': 'slow', 'path_prefix': '/slow', 'pool': 'late'}, {'name': 'rest', 'pool': 'rest'}],
                     'pools': [{'name': 'rest', 'servers': [f'127.0.0.1:{server.port}']},
                               {'name': 'late', 'servers': [f'127.0.0.1:{late.port}'], 'limits': {'connections': 1}}]})
-    assert connections(router) == {'clients': [], 'servers': [], 'clients_total': 0, 'servers_total': 0, 'truncated': False}
+    assert connections(router) == {'clients': [], 'sessions': [], 'servers': [], 'clients_total': 0, 'sessions_total': 0,
+                                   'servers_total': 0, 'truncated': False}
     with router.client() as idle, router.client() as reading, router.client() as busy:
         for _ in range(3):
             idle.get()

@@ -60,17 +60,6 @@ def test_a_bad_update_is_refused_whole(serve, route):
     assert router.request().status == 200
 
 
-def test_what_is_not_done_yet_is_refused(serve, route):
-    server = serve()
-    router = route(document(server))
-    upstream = {'host': '127.0.0.1', 'port': server.port, 'tls': True}
-    cases = [({'pool': {'servers': None, 'upstreams': [upstream]}}, "Pool 'pool': upstreams[0].tls")]
-    for how, start in cases:
-        answer = router.update(document(server, **how))
-        assert (answer.status, answer.json['error']) == (400, 'NotSupported'), (how, answer.text)
-        assert answer.json['message'].startswith(start + ': ') and 'not supported yet' in answer.json['message']
-
-
 def test_browsers_and_proxies_cannot_use_the_api(serve, route):
     router = route(document(serve()))
     for headers in ({'Origin': 'http://evil.example'}, {'Host': 'evil.example'}, {'X-Forwarded-For': '192.0.2.1'}):
@@ -166,6 +155,10 @@ def test_listeners_come_and_go(serve, route):
         with pytest.raises(ConnectionRefusedError):
             until(lambda: socket.create_connection(('127.0.0.2', port), PATIENCE).close())
         assert client.get()[0].status == 200
+        # an empty list is not the same as none
+        assert router.update(document(server, listeners=[])).status == 200
+        router.wait('listener-closed', **{'for': 'a'})
+        assert router.ask('GET', '/listeners').json['listeners'] == []
     assert len(router.all('listening', **{'for': 'a'})) == 1
 
 
@@ -284,8 +277,9 @@ def test_sigterm_lets_requests_finish(serve, route):
     assert router.end() == 0
 
 
-def test_the_shipped_example_passes():
-    example = os.path.join(os.path.dirname(__file__), '../../deploy/examples/router.yaml')
+@pytest.mark.parametrize('name', ['router.yaml', 'lab-router.yaml'])
+def test_the_shipped_examples_pass(name):
+    example = os.path.join(os.path.dirname(__file__), '../../deploy/examples', name)
     subprocess.run([program('maglev-router'), '--check', '--config', example], check=True, stdout=subprocess.DEVNULL)
 
 
@@ -301,9 +295,8 @@ def test_check_reports_all_mistakes_with_their_place(tmp_path):
     bad = check(tmp_path / 'router.yaml', 'routes:\n  - {name: a, pool: q}\n  - {name: b}\npools: []\n')
     assert bad.returncode == 2
     assert ':2:21: routes[0].pool: ' in bad.stderr and ':3:' in bad.stderr
-    later = check(tmp_path / 'router.yaml', 'pools:\n  - {name: p, upstreams: [{host: 127.0.0.1, port: 80, tls: true}]}\n')
-    assert later.returncode == 2 and 'pools[0].upstreams[0].tls: is not supported yet' in later.stderr
-    assert ':2:' in later.stderr
+    later = check(tmp_path / 'router.yaml', 'pools:\n  - {name: p, servers: ["127.0.0.1:80"], tls: {ca: /nowhere}}\n')
+    assert later.returncode == 2 and ':2:52: pools[0].tls.ca: /nowhere: No such file or directory' in later.stderr
     assert check(tmp_path / 'router.json', '{').returncode == 1
 
 

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from lab import BUILD, PATIENCE, until
+from lab import BUILD, PATIENCE, http2, until
 from lab.mortal import Mortal
 from lab.mortal_server import content
 from lab.process import DIE_WITH_PARENT
@@ -162,6 +162,7 @@ def test_not_one_request_fails(build, running, folders, mortals, press):
     router = running(Upgradable(folders(), configuration(mortals, 0), level='info', build=where)).start()
     before, generation, memory = kinds(router), 1, Memory()
     load = Load(router.port_of('default'), is_right, request_of).start(kept=6, fresh=3)
+    streams = http2.Load(load.port, is_right, request_of)
     deaths = Deaths(mortals, load)
     press(load.port)
     for n in range(1, swaps + 1):
@@ -174,8 +175,9 @@ def test_not_one_request_fails(build, running, folders, mortals, press):
             memory.close(router)
             if n < swaps:
                 router.upgrade()
-    pressed, asked = press.end(), deaths.end()
-    print(f'{pressed} + {asked} requests, {swaps} swaps, {deaths.n} deaths, memory {memory.seen}')
+    pressed, streamed, asked = press.end(), streams.end(), deaths.end()
+    assert streamed > swaps
+    print(f'{pressed} + {asked} requests, {streamed} by HTTP/2, {swaps} swaps, {deaths.n} deaths, memory {memory.seen}')
     assert deaths.n >= 4 and asked > swaps
     router.wait_metric('maglev_router_generations_held', 1)
     router.wait_metric('maglev_router_client_connections', 0)

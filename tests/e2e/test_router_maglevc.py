@@ -40,11 +40,25 @@ def test_it_shows_the_router_with_routes_and_pools(router):
     assert shown[1][:5] == ['pool', 'round_robin', '1', 'of', '1'] and shown[1][-2:] == ['all,', 'api']
     shown = rows(router.maglevc.text('show', 'pools', 'pool'))
     assert shown[-1][:2] + shown[-1][3:5] == [f'127.0.0.1:{router.server.port}', 'up', '1', '100%']
-    assert rows(router.maglevc.text('show', 'listeners'))[1] == ['default', '127.0.0.1:0', '*', '2']
+    assert rows(router.maglevc.text('show', 'listeners'))[1] == ['default', '127.0.0.1:0', 'http', '*', '2', '0']
     text = router.maglevc.text('show', 'router')
     for line in ('generation  1', 'source      file', 'routes      2', 'draining    no'):
         assert line in text.splitlines(), text
     assert router.maglevc.json('show', 'router')['generation'] == '1'
+
+
+def test_it_shows_streams(serve, route):
+    doc = document(serve(), listeners=[{'name': 'db', 'address': '127.0.0.1:0', 'protocol': 'tcp'}],
+                   streams=[{'name': 'db', 'listeners': ['db'], 'backends': [{'pool': 'pool', 'weight': 3}, {'invalid': True, 'weight': 0}]}])
+    doc.pop('routes')
+    router = route(doc)
+    maglevc = RouterMaglevc(router.port_of('grpc'))
+    with router.client('db') as client:
+        client.get()
+        until(lambda: maglevc.json('show', 'streams')['streams'][0]['sent'] != '0')
+        assert rows(maglevc.text('show', 'streams'))[1][:9] == ['db', 'db', '*', 'pool', '100%,', '(invalid)', '0%', '1', '1']
+    assert rows(maglevc.text('show', 'listeners'))[1] == ['db', '127.0.0.1:0', 'tcp', '*', '0', '1']
+    assert maglevc.json('show', 'pools', 'pool')['routes'] == ['db']
 
 
 def test_it_explains_the_way_of_a_request(router):
@@ -82,7 +96,7 @@ def test_mistakes_have_their_exit_codes(router):
 
 
 def test_a_watch_shows_states_then_changes(router):
-    watch = subprocess.Popen([*router.maglevc.command, 'watch', 'router', 'rates'], stdout=subprocess.PIPE, text=True)
+    watch = subprocess.Popen([*router.maglevc.command, '-o', 'json', 'watch', 'router', 'rates'], stdout=subprocess.PIPE, text=True)
     try:
         first = [json.loads(watch.stdout.readline()) for _ in range(5)]
         assert [next(key for key in line if key not in ('seq', 'at', 'replay')) for line in first] == \
@@ -98,7 +112,8 @@ def test_a_watch_shows_states_then_changes(router):
     finally:
         watch.kill()
         watch.wait()
-    assert len(router.maglevc.text('watch', 'router', 'num', '3').splitlines()) == 3
+    lines = router.maglevc.text('watch', 'router', 'num', '3').splitlines()
+    assert [line.split()[1] for line in lines] == ['router', 'listener', 'route']
 
 
 def test_names_are_completed(router):
@@ -107,8 +122,8 @@ def test_names_are_completed(router):
                               capture_output=True, text=True, timeout=PATIENCE)
         return [word.split('\t')[0] for word in done.stdout.splitlines()]
 
-    assert complete('show routes ') == ['all', 'api']
+    assert complete('show routes ') == ['all', 'api', 'name']
     assert complete('show routes ap') == ['api']
-    assert complete('show pools ') == ['pool']
+    assert complete('show pools ') == ['pool', 'name']
     assert complete('show ro') == ['router', 'routes', 'route-for']
     assert complete('rollback router ') == ['to']

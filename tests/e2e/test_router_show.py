@@ -202,8 +202,11 @@ def test_generations_have_their_difference_and_can_return(serve, shown):
     assert str(one.port) in changes[1].before and str(two.port) in changes[1].after
     assert json.loads(changes[0].after)['name'] == 'more' and changes[0].before == ''
     router.request()
+    router.api.metadata = [('maglev-operator', 'carol')]
     it = router.api.call('Rollback')
     assert (it.generation, it.source, it.routes) == (3, 'rollback', 1)
+    assert router.api.generations()[0]['operator'] == router.wait('operator-act', act='rollback')['operator'] == 'unverified:carol'
+    assert router.api.generations()[0]['peer'].startswith('127.0.0.1:')
     router.request()
     assert len(one.requests) == len(two.requests) == 1
     assert router.api.generations()[0]['of'] == '1'

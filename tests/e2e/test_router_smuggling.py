@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from lab import PATIENCE
+from lab.downgrades import CASES, tell
 from lab.programs import ROOT
 from lab.proxies import KINDS, Proxies, version
 from lab.router import document
@@ -170,7 +171,7 @@ def rows(heading):
 
 
 def test_the_page_has_our_verdicts():
-    for heading, cases in (('Requests', REQUESTS), ('Answers', RESPONSES)):
+    for heading, cases in (('Requests', REQUESTS), ('Answers', RESPONSES), ('Requests by HTTP/2', CASES)):
         assert {name: row[0] for name, row in rows(heading).items()} == {case.name: case.verdict for case in cases}
 
 
@@ -193,3 +194,26 @@ def test_the_page_says_what_others_do(serve, proxies, name):
     if same:
         assert requests == known['Requests']
         assert answers == known['Answers']
+
+
+# ---- from HTTP/2 ----
+
+def test_requests_of_http_2_have_one_meaning(serve, route):
+    recorder = Recorder()
+    router = route(document(serve(recorder)), threads=1)
+    results = [(case.name, tell(router.port_of('default'), case, recorder), case.verdict) for case in CASES]
+    assert not wrong(results)
+    assert len(CASES) >= 70
+
+
+@pytest.mark.parametrize('name', KINDS)
+def test_the_page_says_what_others_do_with_http_2(serve, proxies, name):
+    column = 1 + list(KINDS).index(name)
+    known = {case: row[column] for case, row in rows('Requests by HTTP/2').items()}
+    recorder = Recorder()
+    port = proxies.start(name, serve(recorder), http2=True)
+    found = {case.name: tell(port, case, recorder) for case in CASES}
+    with open(PAGE, encoding='utf-8') as file:
+        same = f'{name} {version(name)}' in file.read()
+    if same:
+        assert {case: (found[case], known[case]) for case in found if found[case] not in known[case].split(' or ')} == {}

@@ -249,7 +249,12 @@ def test_only_operators_may_drain(alone, tmp_path_factory, folders):
     for method in ('DrainVIP', 'UndrainVIP'):
         reader.refused(method, Status.PERMISSION_DENIED, '"bob" may read but not change anything', vip='www')
     assert not reader.call('GetAnnouncement', vip='www').drained
-    assert operator.call('DrainVIP', vip='www', reason='x' * 200).drain_reason == 'x' * 127
+    drained = operator.call('DrainVIP', vip='www', reason='x' * 200)
+    assert (drained.drain_reason, drained.operator, drained.operator_address) == ('x' * 127, 'alice', '127.0.0.1')
+    assert speaker.wait('vip-drained')['operator'] == speaker.wait('operator-act', act='drain')['operator'] == 'alice'
+    assert speaker.wait('operator-refused', count=2)['operator'] == 'bob'
+    assert not operator.call('UndrainVIP', vip='www').operator
+    assert speaker.wait('vip-undrained')['operator'] == 'alice'
     for pair in (None, other.issue('alice', 'alice')):
         client(pair).refused('GetSpeaker', Status.UNAVAILABLE)
     for path, new in zip(files[:2], other.good):  # renewed by another authority

@@ -30,7 +30,8 @@ def test_a_drained_vip_stays_withdrawn_after_a_restart(site, end):
     site.bird.wait(there=False)
     drained_at = speaker.vip()['drained_at']
     assert before < int(drained_at) < time.time_ns()
-    assert kept(speaker) == [{'vip': 'www', 'address': VIP, 'reason': 'a "new" disk', 'at': int(drained_at)}]
+    assert kept(speaker) == [{'vip': 'www', 'address': VIP, 'reason': 'a "new" disk', 'operator': '',
+                              'operator_address': '127.0.0.1', 'at': int(drained_at)}]
     seen = site.bird.history()
     getattr(speaker, end)()
     speaker.start()

@@ -84,7 +84,7 @@ def test_mistakes_have_their_exit_codes(site, speaker):
 
 
 def test_a_watch_shows_states_then_changes(speaker):
-    watch = subprocess.Popen([*speaker.maglevc.command, 'watch', 'announcements'], stdout=subprocess.PIPE, text=True)
+    watch = subprocess.Popen([*speaker.maglevc.command, '-o', 'json', 'watch', 'announcements'], stdout=subprocess.PIPE, text=True)
     try:
         first = [json.loads(watch.stdout.readline()) for _ in range(3)]
         assert [next(key for key in line if key not in ('seq', 'at', 'replay')) for line in first] == \
@@ -101,7 +101,8 @@ def test_a_watch_shows_states_then_changes(speaker):
     finally:
         watch.kill()
         watch.wait()
-    assert len(speaker.maglevc.text('watch', 'announcements', 'num', '3').splitlines()) == 3
+    lines = speaker.maglevc.text('watch', 'announcements', 'num', '3').splitlines()
+    assert [line.split()[1] for line in lines] == ['speaker', 'announcement', 'session']
 
 
 def test_names_of_vips_are_completed(speaker):
@@ -110,11 +111,11 @@ def test_names_of_vips_are_completed(speaker):
                               capture_output=True, text=True, timeout=PATIENCE)
         return [word.split('\t')[0] for word in done.stdout.splitlines()]
 
-    assert complete('show announcements ') == ['www']
+    assert complete('show announcements ') == ['www', 'state', 'name']
     assert complete('set vip w') == ['www']
     assert complete('set vip www ') == ['drain', 'undrain']
     assert complete('set vip www drain ') == ['reason', 'wait']
-    assert complete('show s') == ['sessions', 'speaker']
+    assert complete('show s') == ['sessions', 'speaker', 'streams']
 
 
 def test_only_operators_may_drain(site, tmp_path_factory):

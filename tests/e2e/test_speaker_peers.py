@@ -10,9 +10,10 @@ import time
 
 import pytest
 
-from lab import Frr, until
+from lab import until
 from lab.gobgp import GoBgp
 from lab.speaker import BIRD, OURS, OURS6, ROUTE, THEIRS6, Site
+from lab.spine import Spine
 
 ROUTE6, WIDE, WIDE6, STAYS = '2001:db8::10/128', '203.0.113.0/24', '2001:db8:1::/64', '198.51.100.99/32'
 SHUTDOWN = '65535:0'
@@ -50,22 +51,6 @@ protocol bgp closed {{
 }}
 '''
 
-SPINE = '''
-router bgp 64600
- bgp router-id 10.0.0.8
- no bgp ebgp-requires-policy
- no bgp default ipv4-unicast
- neighbor downlink interface remote-as external
- neighbor downlink timers connect 1
- address-family ipv4 unicast
-  neighbor downlink activate
- exit-address-family
- address-family ipv6 unicast
-  neighbor downlink activate
- exit-address-family
-exit
-'''
-
 GO = {'asn': 64514, 'address': '10.0.0.5', 'neighbor': OURS, 'peer_asn': 64512}
 QUICK = {'connect-time': '1s', 'hold-time': '30s'}
 BOTH = {'families': ['ipv4', 'ipv6']}
@@ -94,15 +79,6 @@ SECTIONS = {
 SENT = {'tor': 2, 'six': 1, 'far': 2, 'secret': 2, 'both': 5, 'go': 5, 'core': 5, 'spine': 3}
 
 
-def add_spine(site):
-    """A router at the other end of a link without addresses of IPv4."""
-    spine = Frr(listens=True).start()
-    site.names[0].ip(f'link add uplink type veth peer name downlink netns {spine.namespace.name}', 'link set uplink up')
-    spine.namespace.ip('link set downlink up')
-    spine.load(SPINE)
-    return spine
-
-
 def wait_sent(site):
     """FRR is asked once a second; the first configuration of an empty one may end sessions again."""
     until(lambda: site.speaker.frr().current, what='the latest configuration in FRR')
@@ -116,7 +92,7 @@ def site():
               addresses=['10.9.0.1/32', *(f'10.0.0.{n}/24' for n in (3, 4, 5, 6, 7))])
     it.names[0].ip('route add 10.9.0.1 via 10.0.0.2')
     it.go = it.add(GoBgp(it.folder(), it.names[1], **GO)).start()
-    it.spine = add_spine(it)
+    it.spine = Spine(it.names[0])
     it.speak(peer={'bfd': 'fast'}, sections=SECTIONS, **{'drain-time': '1s'})
     wait_sent(it)
     yield it
@@ -128,12 +104,6 @@ def at_go(site, prefix=ROUTE, family='ipv4'):
     return site.go.routes(family).get(prefix)
 
 
-def at_spine(site, prefix, family='ipv4'):
-    """Its attributes; None: there is none."""
-    paths = json.loads(site.spine.ask(f'show bgp {family} unicast {prefix} json')).get('paths')
-    return paths and paths[0]
-
-
 def everywhere(site, prefix4=ROUTE, prefix6=ROUTE6):
     """Where a VIP of each family is seen: names of peers."""
     seen = {name for name, table in (('tor', 'master4'), ('both', 'both_4'), ('core', 'core_4'), ('far', 'far_4'),
@@ -142,8 +112,8 @@ def everywhere(site, prefix4=ROUTE, prefix6=ROUTE6):
              if site.bird.route(prefix6, table)}
     seen |= {'go'} if at_go(site, prefix4) else set()
     seen |= {'go6'} if at_go(site, prefix6, 'ipv6') else set()
-    seen |= {'spine'} if at_spine(site, prefix4) else set()
-    return seen | ({'spine6'} if at_spine(site, prefix6, 'ipv6') else set())
+    seen |= {'spine'} if site.spine.route(prefix4) else set()
+    return seen | ({'spine6'} if site.spine.route(prefix6, 'ipv6') else set())
 
 
 ALL = {'tor', 'both', 'core', 'far', 'secret', 'six6', 'both6', 'core6', 'go', 'go6', 'spine', 'spine6'}
@@ -192,7 +162,7 @@ def test_prefixes_are_aggregated_and_only_named_peers_get_them(site):
     assert at_go(site, WIDE6, 'ipv6') and at_go(site, WIDE)
     for table, prefix in (('master4', WIDE), ('far_4', WIDE), ('six_6', WIDE6)):
         assert site.bird.routes(table) and not site.bird.route(prefix, table)
-    assert not at_spine(site, WIDE) and not at_spine(site, WIDE6, 'ipv6')
+    assert not site.spine.route(WIDE) and not site.spine.route(WIDE6, 'ipv6')
 
 
 def test_an_internal_peer_gets_local_preferences(site):
@@ -206,7 +176,7 @@ def test_next_hops_are_of_the_family(site):
     assert re.match(OURS, site.bird.wait(ROUTE, table='both_4')['next_hop'])
     for table in ('six_6', 'both_6', 'core_6'):
         assert site.bird.wait(ROUTE6, table=table)['next_hop'].startswith(OURS6)
-    assert at_spine(site, ROUTE)['nexthops'][0]['afi'] == 'ipv6'  # RFC 8950: the link has no IPv4
+    assert site.spine.route(ROUTE)['nexthops'][0]['afi'] == 'ipv6'  # RFC 8950: the link has no IPv4
 
 
 def test_a_wrong_password_is_a_session_that_is_down(site):

@@ -141,6 +141,35 @@ def test_https_other_ports_and_keepalive(net, servers, write, authority):
     assert len(plain.connections) - before <= kept['ok'] / 5
 
 
+def test_a_check_says_how_to_ask(net, servers, write, authority, folders):
+    """Scheme, path, host, server name and codes are those of the check; flags go before it"""
+    secure, plain = servers.open(certificate=authority.good), servers.open()
+    secure.answer(status=401)
+    plain.answer(status=500)
+    checks = {'s': {'type': 'https', 'port': secure.port, 'params': {'path': '/up?a=b', 'host': 'shop.example.net', 'response-code': '401',
+                                                                     'server-name': 'www.example.net'}},
+              'p': {'type': 'http', 'port': plain.port, 'params': {'response-code': '500-599'}}}
+    path = write({'secure': frontend(secure.address, pool('p', 'b1'), port=secure.port),
+                  'plain': frontend(plain.address, pool('p', 'b2'), port=plain.port)}, healthchecks=checks,
+                 backends={'b1': {'healthcheck': 's'}, 'b2': {'healthcheck': 'p'}})
+    one, two = batch(net, '--config', path, '--ca', authority.ca)
+    assert (one['scheme'], two['scheme']) == ('https', 'http')
+    asked = secure.requests[0]
+    assert asked['request'].startswith('GET /up?a=b ') and asked['headers']['host'] == 'shop.example.net'
+    assert plain.requests[0]['request'].startswith('GET / ')
+    failed, = batch(net, '--config', path, '--filter', 'secure', code=1)  # the system does not know this authority
+    assert failed['errors']['net-err'] == failed['failed'] > 0
+    secure.requests.clear()
+    failed, = batch(net, '--config', path, '--filter', 'secure', '--ca', authority.ca, '--host', 'x.example.net', '--uri', '/y', code=1)
+    assert 'x.example.net' in failed['last_error'] or failed['errors']['net-err']
+    plain.answer(status=200)
+    failed, = batch(net, '--config', path, '--filter', 'plain', code=1)
+    assert '200 not in 500-599' in failed['last_error']
+    bad = os.path.join(folders(), 'none.pem')
+    done = subprocess.run(command(net, '--batch', '--config', path, '--ca', bad), capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.startswith('maglevt: --ca: ') and bad in done.stderr
+
+
 def test_the_port_says_how_to_ask(net, servers, write, authority):
     """In a namespace of its own every port is free"""
     address, kinds = net.address(), {80: 'http', 8080: 'http', 443: 'https', 8443: 'https', 25: 'tcp'}

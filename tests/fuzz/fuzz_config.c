@@ -50,7 +50,10 @@ static void check_checks(const struct l4_config *c)
 		bool http = check->type == L4_CHECK_HTTP || check->type == L4_CHECK_HTTPS;
 
 		require(!i || strcmp(check[-1].name, check->name) < 0);
-		require((check->port == 0) == (check->type == L4_CHECK_ICMP));
+		require((check->port == 0) ==
+			(check->type == L4_CHECK_ICMP || check->ports == L4_PORTS_VIP));
+		require(check->type != L4_CHECK_DNS || check->dns.name);
+		require(check->type != L4_CHECK_UDP || check->talk.send || check->talk.send_hex);
 		require(check->schedule.interval > 0 && check->schedule.fast_interval > 0);
 		require(check->schedule.down_interval > 0 && check->timeout > 0);
 		require(check->rule.rise > 0 && check->rule.fall > 0);
@@ -78,6 +81,8 @@ static void check_entries(const struct l4_config *c)
 		require(!i || strcmp(b[-1].name, b->name) < 0);
 		require(addr_is_set(&b->address));
 		require(!b->check || (b->check >= c->checks && b->check < c->checks + c->n_checks));
+		require((b->n_ports > 0) == (b->check && b->check->ports == L4_PORTS_VIP));
+		require(b->n_ports <= L4_PORTS_MAX);
 	}
 	for (size_t i = 0; i < c->n_frontends; i++) {
 		const struct l4_frontend *f = &c->frontends[i];

@@ -55,7 +55,7 @@ static void check_errors(const struct errs *errors, const struct l7_doc *doc)
 	require(lines == errors->n + !!errors->dropped);
 	if (!errors->n)
 		return;
-	router_json_error(errors, doc, &answer);
+	router_json_error(errors, doc, true, &answer);
 	check_json(&answer);
 }
 
@@ -77,7 +77,7 @@ static void check_rule(const struct l7_config *c, const struct l7_rule *r)
 		const struct l7_match *m = &r->matches[i];
 
 		require(m->path.n && m->path.n <= L7_PATH_MAX);
-		require(m->kind == L7_REGEX ? !!m->regex : m->path.p[0] == '/');
+		require(m->kind == L7_REGEX && !m->grpc ? !!m->regex : m->path.p[0] == '/');
 	}
 	check_filters(c, &r->filters);
 	for (size_t i = 0; i < r->n_backends; i++) {

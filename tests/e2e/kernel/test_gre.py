@@ -8,9 +8,9 @@ import pytest
 
 from lab import VIPS4, VIPS6, Fabric, frontend, pool, program, until
 from lab.fabric import Balancer, Server
-from lab.guide import follow, recipe
+from lab.guide import block, follow
 
-GRE = "With the kernel's GRE driver"
+GRE = 'xdp.md#with-the-kernels-gre-driver'
 
 
 class GuideServer(Server):
@@ -18,14 +18,14 @@ class GuideServer(Server):
 
     def prepare(self):
         self.sysctl(ipv4__conf__all__rp_filter=1, ipv4__conf__default__rp_filter=1)
-        first = recipe('The servers')
+        first = block('xdp.md#the-servers')
         follow(self, first)
         follow(self, first.replace(VIPS4[0], VIPS4[1]).replace(VIPS6[0], VIPS6[1]))
         self.tunnel()
 
     def tunnel(self, without=None):
         """Makes the devices for GRE; without: leaves out the lines with this word."""
-        follow(self, ''.join(line for line in recipe(GRE).splitlines(True) if not without or without not in line))
+        follow(self, ''.join(line for line in block(GRE).splitlines(True) if not without or without not in line))
 
     def no_tunnel(self):
         """As before the recipe."""
@@ -43,15 +43,15 @@ class DecapServer(GuideServer):
     """A server without GRE in its kernel."""
 
     def tunnel(self, without=None):
-        follow(self, f'cd {os.path.dirname(program("decap"))}\n' + recipe("Without the kernel's GRE driver"))
+        follow(self, f'cd {os.path.dirname(program("decap"))}\n' + block('xdp.md#without-the-kernels-gre-driver'))
 
 
 class GuideBalancer(Balancer):
     def prepare(self):
-        first = recipe('The balancer')
+        first = block('xdp.md#the-balancer')
         follow(self, first)
         follow(self, first.replace(VIPS4[0], VIPS4[1]).replace(VIPS6[0], VIPS6[1]))
-        follow(self, recipe('The balancer', 1))
+        follow(self, block('xdp.md#the-balancer/2'))
 
 
 @pytest.fixture(scope='module')
@@ -75,12 +75,25 @@ def test_with_advmss_no_client_sends_too_much(balanced, fabric):
     """The return routes of the guide: clients upload through GRE over IPv4 and never hear that a packet is too big"""
     plane = balanced(frontends={'www4': frontend(VIPS4[0], pool('all', 'web1')),
                                 'www64': frontend(VIPS6[1], pool('all', 'web1'))})
-    follow(fabric.servers[0], recipe('MTU'))
+    follow(fabric.servers[0], block('xdp.md#mtu'))
     for family in '-4', '-6':
         plane.client.run('ip', family, 'route', 'flush', 'cache')
     plane.carry(300000)
     for family in '-4', '-6':
         assert 'mtu' not in plane.client.run('ip', family, 'route', 'show', 'cache')
+
+
+def test_a_node_with_pods_takes_gre_off(balanced, fabric):
+    """The commands for nodes of a cluster, with the address of the node"""
+    server, plane = fabric.servers[0], balanced(frontends={'www4': frontend(VIPS4[0], pool('all', 'web1'))})
+    server.no_tunnel()
+    try:
+        follow(server, block('cluster-dataplane.md#nodes-with-pods').replace('NODE_ADDRESS', server.address))
+        assert plane.ask(VIPS4[0]) == 'web1'
+        assert server.received('gre-maglev') > 0
+    finally:
+        server.no_tunnel()
+        server.tunnel()
 
 
 @pytest.mark.parametrize('fabric', [DecapServer], indirect=True)

@@ -104,8 +104,11 @@ int main(int argc, char **argv)
 					 .port = (uint16_t)strtoul(argv[2], NULL, 10),
 					 .socket = argument(argc, argv, 3),
 					 .server_name = argument(argc, argv, 4) };
-	if (a.target.server_name)
-		a.target.tls = tls = tls_client_context_new(true);
+	if (a.target.server_name &&
+	    tls_context_new(&(struct tls_config){ .role = TLS_CLIENT, .protocols = "http/1.1" },
+			    &tls, &(struct tls_refusal){ 0 }) < 0)
+		return 1;
+	a.target.tls = tls;
 	ask_lines(&a);
 	stats = http_client_stats(a.client);
 	printf("connections %llu reused %llu retried %llu\n",

@@ -10,6 +10,7 @@ from lab.balanced import Balanced
 from lab.certs import Authority
 from lab.config import Check, config, frontend, pool, seconds
 from lab.daemon import Daemon
+from lab.desk import Desk
 from lab.fabric import VIPS4, VIPS6, Fabric
 from lab.frr import Frr
 from lab.maglevd import Maglevd
@@ -24,7 +25,7 @@ from lab.terminal import Terminal
 from lab.vpp import RealVpp, Standin, find_vpp
 from lab.wait import PATIENCE, SLACK, until
 
-__all__ = ['Authority', 'BUILD', 'Balanced', 'Check', 'Daemon', 'Fabric', 'Frr', 'Maglevd', 'Metrics', 'Net', 'OnVpp',
+__all__ = ['Authority', 'BUILD', 'Balanced', 'Check', 'Daemon', 'Desk', 'Fabric', 'Frr', 'Maglevd', 'Metrics', 'Net', 'OnVpp',
            'PATIENCE', 'Plane', 'Process', 'RealVpp', 'Running', 'SLACK', 'SPARE', 'Servers', 'Standin',
            'Terminal', 'VIP', 'VIPS4', 'VIPS6', 'Watched', 'config', 'find_vpp', 'frontend', 'pool',
            'program', 'seconds', 'sweep', 'until']

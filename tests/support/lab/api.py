@@ -67,6 +67,7 @@ class Api:
     window, so that nothing is read ahead of what is asked for."""
 
     service = MAGLEVD
+    metadata = None  # of the calls, as (name, value) pairs
 
     def __init__(self, port, tls=None, name=None, narrow=False):
         options = OPTIONS + ([('grpc.ssl_target_name_override', name)] if name else [])
@@ -89,9 +90,9 @@ class Api:
         path = f'/{self.service.name}/{method}'
         if kinds.server_streaming:
             call = self.channel.unary_stream(path, ask.SerializeToString, answer.FromString)
-            return call(ask(**fields), timeout=timeout, wait_for_ready=True)
+            return call(ask(**fields), timeout=timeout, wait_for_ready=True, metadata=self.metadata)
         call = self.channel.unary_unary(path, ask.SerializeToString, answer.FromString)
-        return call.future(ask(**fields), timeout=timeout)
+        return call.future(ask(**fields), timeout=timeout, metadata=self.metadata)
 
     def call(self, method, timeout=PATIENCE, **fields):
         try:

@@ -32,7 +32,10 @@ class Page:
         self.order('goto', url=self.origin + path)
 
     def wait(self, selector, timeout=LIMIT):
-        self.order('wait', selector=selector, state='visible', timeout=timeout)
+        try:
+            self.order('wait', selector=selector, state='visible', timeout=timeout)
+        except AssertionError as e:
+            raise AssertionError(f"{e}\nThe page says:\n{self.evaluate('document.body.innerText')}") from None
 
     def wait_gone(self, selector):
         self.order('wait', selector=selector, state='detached', timeout=LIMIT)

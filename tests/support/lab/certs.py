@@ -33,10 +33,11 @@ class Authority:
                  '-out', self._path(stem + '.pem'))
         return self._path(stem + '.pem')
 
-    def issue(self, stem, name, days=30):
+    def issue(self, stem, name, days=30, names=None):
+        """names: all alternative names, such as URI:spiffe://a/b; otherwise the name alone."""
         request, out, extensions = (self._path(stem + s) for s in ('.csr', '.pem', '.ext'))
         with open(extensions, 'w', encoding='ascii') as file:
-            file.write(f'subjectAltName=DNS:{name}\nbasicConstraints=CA:FALSE\n')
+            file.write(f'subjectAltName={names or f"DNS:{name}"}\nbasicConstraints=CA:FALSE\n')
         _openssl('req', '-new', *self._key(stem), '-subj', f'/CN={name}', '-out', request)
         _openssl('x509', '-req', '-in', request, '-CA', self.ca, '-CAkey', self._path('ca.key'), '-CAcreateserial',
                  '-days', str(days), '-extfile', extensions, '-out', out)

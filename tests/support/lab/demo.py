@@ -4,7 +4,6 @@
 Two kinds: Loopback, in this file, needs nothing and forwards nothing; Packets (lab.packets) has two balancers on XDP. A
 kind has its servers by name in .servers, starts them, and prints hints once all of it works.
 """
-import functools
 import http.server
 import json
 import os
@@ -24,7 +23,11 @@ from lab.window import Window
 RESTART = 10  # s after which a killed process is started again, as a supervisor would do
 COLOURS = {'DEBUG': '2', 'INFO': '0', 'WARN': '33', 'ERROR': '31'}
 
-say = functools.partial(print, flush=True)
+
+def say(text=''):
+    """Prints a line at once. Several threads do, so it is one write: print() makes two."""
+    sys.stdout.write(f'{text}\n')
+    sys.stdout.flush()
 
 
 def example(name):

@@ -57,7 +57,8 @@ template bgp balancer {{
 class Router(Bird):
     """The router's BGP: a session with each balancer, and both next hops in the kernel."""
 
-    def __init__(self, fabric, bfd_ms, multiplier):
+    def __init__(self, fabric, bfd_ms, multiplier, vips=None):
+        self.vips = vips or VIPS
         peers = '\n'.join(f'protocol bgp {one.port} from balancer {{ neighbor {one.address} as 64512; }}'
                           for one in fabric.balancers)
         super().__init__(fabric.folder, fabric.router, ROUTER.format(bfd_ms=bfd_ms, multiplier=multiplier, peers=peers))
@@ -76,7 +77,7 @@ class Router(Bird):
     def wait_next_hops(self, *balancers):
         """Waits until each VIP is reached through exactly these balancers; returns the time."""
         ports = {one.port for one in balancers}
-        until(lambda: all(self.next_hops(vip) == ports for vip in VIPS.values()), BOOT, f'next hops {ports}')
+        until(lambda: all(self.next_hops(vip) == ports for vip in self.vips.values()), BOOT, f'next hops {ports}')
         return time.time()
 
     def withdrawals(self, balancer):
@@ -107,7 +108,7 @@ class Monitor:
 
 
 class Speaker(Daemon):
-    """Announces both VIPs of one balancer."""
+    """Announces the VIPs of one balancer."""
 
     def __init__(self, node, *args, **vip):
         self.balancer, path = node.balancer, os.path.join(node.folder, 'speaker.yaml')
@@ -128,7 +129,7 @@ class Speaker(Daemon):
             'router': {'asn': 64512, 'router-id': node.balancer.address},
             'bfd-profiles': {'fast': bfd}, 'peers': {'router': peer}, 'advertisements': {'default': {'med': 50}},
             'maglevds': {'local': {'address': f'127.0.0.1:{GRPC}'}},
-            'vips': {name: {'address': address, 'frontends': [f'local/{name}'], **vip} for name, address in VIPS.items()}}}
+            'vips': {name: {'address': address, 'frontends': [f'local/{name}'], **vip} for name, address in node.vips.items()}}}
 
     def maglevc(self, *words):
         return self.balancer.run(program('maglevc'), '--speaker', f'127.0.0.1:{SPEAKER}', *words)
@@ -143,9 +144,10 @@ class Speaker(Daemon):
 
 
 class Node:
-    """The programs of one balancer. config: of maglevd, as text or dict."""
+    """The programs of one balancer. config: of maglevd, as text or dict. vips: others than VIPS."""
 
-    def __init__(self, balancer, config, bfd_ms=BFD_MS, multiplier=MULTIPLIER, level='debug', **vip):
+    def __init__(self, balancer, config, bfd_ms=BFD_MS, multiplier=MULTIPLIER, level='debug', vips=None, **vip):
+        self.vips = vips or VIPS
         self.balancer, self.level, self.bfd_ms, self.multiplier = balancer, level, bfd_ms, multiplier
         self.number = int(balancer.port[1:])
         self.folder = os.path.join(balancer.fabric.folder, balancer.port)
@@ -212,7 +214,7 @@ class Pair:
             self.fabric.router.sysctl(**{f'{name}__fib_multipath_hash_policy': 1})  # by addresses and ports
         self.running = Running()
         self.nodes = [Node(one, config(one), **how) for one in self.fabric.balancers]
-        self.router = self.running.add(Router(self.fabric, self.nodes[0].bfd_ms, self.nodes[0].multiplier))
+        self.router = self.running.add(Router(self.fabric, self.nodes[0].bfd_ms, self.nodes[0].multiplier, self.nodes[0].vips))
 
     def start(self):
         self.fabric.start()

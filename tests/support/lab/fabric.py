@@ -25,7 +25,7 @@ from lab.net import Namespace
 VIPS4, VIPS6 = ['198.51.100.10', '198.51.100.11'], ['2001:db8:100::10', '2001:db8:100::11']
 CLIENTS4 = '10.1.0.0/16'  # all of these addresses belong to the client
 MTU = 1500
-_WEB = os.path.join(os.path.dirname(__file__), 'web.py')
+WEB = os.path.join(os.path.dirname(__file__), 'web.py')
 _SYSCTL = {'ipv4__ip_forward': 0, 'ipv4__conf__all__rp_filter': 0, 'ipv4__conf__default__rp_filter': 0,
            'ipv6__conf__default__accept_dad': 0, 'ipv6__conf__all__forwarding': 0}
 _libc = ctypes.CDLL(None)
@@ -56,7 +56,11 @@ def sweep():
 
 
 def _remove(folder):
-    subprocess.run(['umount', '--lazy', os.path.join(folder, 'pins')], capture_output=True)
+    with open('/proc/self/mounts', encoding='utf-8') as file:
+        mounts = [line.split()[1] for line in file]
+    for path in mounts:
+        if path.startswith(folder + '/'):
+            subprocess.run(['umount', '--lazy', path], capture_output=True)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -106,7 +110,7 @@ class Server(Host):
         self.run('bpftool', 'net', 'attach', 'xdpdrv', 'pinned', self.fabric.decap, 'dev', 'eth0')
 
     def start(self):
-        self.process = child(self.command(sys.executable, _WEB, self.label, self.broken), stdout=subprocess.PIPE)
+        self.process = child(self.command(sys.executable, WEB, self.label, self.broken), stdout=subprocess.PIPE)
         return self
 
     def wait(self):

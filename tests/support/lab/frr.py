@@ -82,18 +82,23 @@ def vty(path, *commands):
     return answers[1:]
 
 
+# runs a program with a folder of namespaces of its own: zebra takes each of them for a VRF
+PRIVATE = ('unshare', '--mount', '--propagation', 'private', 'sh', '-ec', 'mount -t tmpfs none /run/netns; exec "$@"', 'sh')
+ADD = 'touch /run/netns/$1; mount --bind /proc/self/fd/$0 /run/netns/$1'
+
+
 class Frr:
     """namespace: where it runs; None: one of its own. daemons: None: all that a configuration needs. listens: whether
-    bgpd accepts connections."""
+    bgpd accepts connections. vrfs: whether namespaces can be its VRFs (add_vrf)."""
 
-    def __init__(self, namespace=None, daemons=None, system=None, listens=False):
+    def __init__(self, namespace=None, daemons=None, system=None, listens=False, vrfs=False):
         self.system = system or Machine()
         _sweep(self.system.root)
         self.own = namespace is None
         self.namespace = namespace or Namespace('f')
         self.pathspace = self.namespace.name
         self.etc, self.run = f'{self.system.root}{ETC}/{self.pathspace}', f'{RUN}/{self.pathspace}'
-        self.daemons, self.listens = daemons or self.system.daemons, listens
+        self.daemons, self.listens, self.vrfs = daemons or self.system.daemons, listens, vrfs
         self.processes = {}
         self._make_folders()
         self._write('vtysh.conf', 'service integrated-vtysh-config\n')
@@ -147,8 +152,9 @@ class Frr:
             self._wait(name)
 
     def _launch(self, name):
-        more = ['-p', '0'] if name == 'bgpd' and not self.listens else []
+        more = ['-p', '0'] if name == 'bgpd' and not self.listens else ['-n'] if name == 'zebra' and self.vrfs else []
         command = self.system.command(f'{PROGRAMS}/{name}', '-N', self.pathspace, '-A', '127.0.0.1', '-P', '0', *more)
+        command = [*(PRIVATE if self.vrfs else ()), *command]
         with open(os.path.join(self.run, f'{name}.out'), 'a', encoding='utf-8') as out:
             self.processes[name] = subprocess.Popen([*DIE_WITH_PARENT, *self.namespace.command(*command)],
                                                     stdin=subprocess.DEVNULL, stdout=out, stderr=out)
@@ -185,6 +191,14 @@ class Frr:
     def configure(self, *commands, daemon='bgpd'):
         for status, text in vty(f'{self.run}/{daemon}.vty', 'configure terminal', *commands):
             assert status == 0, text
+
+    def add_vrf(self, name, namespace):
+        """The namespace becomes a VRF; zebra is the last to see it, and tells the others."""
+        with open(namespace.path, encoding='ascii') as file:
+            for daemon in sorted(self.processes, key=lambda one: one in FIRST):
+                subprocess.run(['nsenter', f'--mount=/proc/{self.processes[daemon].pid}/ns/mnt', 'sh', '-ec', ADD, str(file.fileno()), name],
+                               pass_fds=[file.fileno()], check=True)
+        until(lambda: f'vrf {name} id' in self.ask('show vrf', daemon='zebra'), what=f'the VRF {name}')
 
     def load(self, text, daemon=None):
         """Loads a configuration the way FRR does at its start, or at that of one daemon."""

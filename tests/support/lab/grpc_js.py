@@ -5,6 +5,7 @@ import os
 import subprocess
 
 from lab.npm import installed
+from lab.process import Process
 from lab.programs import ROOT
 from lab.wait import PATIENCE
 
@@ -28,3 +29,24 @@ class GrpcJs:
         self.process.stdin.close()
         assert self.process.wait(PATIENCE) == 0
         self.process.stdout.close()
+
+
+class ThingsServer(Process):
+    """The service lab.Things by grpc-js."""
+
+    def __init__(self, folder):
+        super().__init__(folder, 'grpc-js', ['node', os.path.join(installed('grpc-js'), 'things.js'), 'serve'])
+
+    def start(self):
+        read, write = os.pipe()
+        super().start(stdout=write)
+        os.close(write)
+        with os.fdopen(read, encoding='ascii') as output:
+            self.port = int(output.readline())
+        return self
+
+
+def call_things(port):
+    """What calls of all kinds brought: {name: {messages, bytes, code, text, last}}."""
+    command = ['node', os.path.join(installed('grpc-js'), 'things.js'), 'call', f'127.0.0.1:{port}']
+    return json.loads(subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout)

@@ -7,7 +7,7 @@ import json
 import subprocess
 
 from lab.fabric import Balancer
-from lab.guide import follow, recipe
+from lab.guide import block, follow
 from lab.wait import until
 
 CABLE = '52:54:00:00:00:01', '52:54:00:00:00:02'  # the cards at the two ends, see tools/test-kernel
@@ -17,7 +17,7 @@ def add_vlan(balancer):
     """Makes VLAN 7 on the link, at the balancer with the commands of the guide."""
     port, router = balancer.port, balancer.fabric.router
     router.ip(f'link add link {port} name {port}.7 type vlan id 7', f'link set {port}.7 up')
-    follow(balancer, recipe('VLANs'))
+    follow(balancer, block('xdp.md#vlans'))
 
 
 class Tagged(Balancer):

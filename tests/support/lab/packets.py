@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lab of `make run` as root: a Pair under traffic, whose programs are restarted when they end, and its commands.
+"""The lab of `make run` as root: a Pair under traffic with a maglev-router behind it, whose programs are restarted when
+they end, and its commands.
 
 Commands come over a named pipe, from a script in the folder: off, on, drain or undrain, and the number of a balancer.
 """
 import os
 import re
 import shutil
+import socket
 import threading
 import time
 
 from lab import fabric, flows
+from lab.daemon import Daemon
 from lab.demo import RESTART, Demo, example, line_text, say
 from lab.ecmp import GRPC, OURS, SPEAKER, VIPS, Pair
 from lab.frr import PROGRAMS
 from lab.programs import program
-from lab.window import Window
+from lab.window import Window, door
 
 TALKS, ASKERS, PAUSE = 50, 4, 0.04  # connections that stay open; threads that make new ones, and s between two of each
 SLOW = 0.5  # s; a request that takes longer is worth a line
+SHOP, ROUTER = fabric.VIPS4[1], 9096  # the VIP that leads to maglev-router, and the port of its API
+ANNOUNCED = {**VIPS, 'shop': SHOP}
 
 
 def needs():
@@ -77,14 +82,39 @@ class Meter:
         self.calm = calm
 
 
+class Edge(fabric.Server):
+    """The machine of maglev-router: a server as balancers see it. It has what a Node has for a supervisor."""
+
+    def __init__(self, of):
+        super().__init__(of, 5)
+        self.label, path = 'rt1', os.path.join(of.folder, 'router.yaml')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(example('lab-router.yaml'))
+        self.router = Daemon(of.folder, 'maglev-router', '--config', path, '--admin-addr', '127.0.0.1:0', '--grpc-addr', f'127.0.0.1:{ROUTER}',
+                             metrics=None, level='info', namespace=self)
+        self.router.listener = 'grpc'
+        # Without TLS its API is on loopback only. The lab has a tunnel to it, as ssh would make one.
+        door(self, f'127.0.0.1:{ROUTER}', self.inside(socket.create_server, (self.address, ROUTER)))
+
+    def names(self):
+        return ('router',)
+
+    def process_of(self, _):
+        return self.router.process
+
+    def start_one(self, _):
+        self.router.start()
+
+
 class Packets(Demo):
     def __init__(self):
-        self.pair = Pair(config_of, bfd_ms=100, multiplier=3, level='info', **{'drain-time': '10s', 'min-up': '1s'})
+        self.pair = Pair(config_of, bfd_ms=100, multiplier=3, level='info', vips=ANNOUNCED, **{'drain-time': '10s', 'min-up': '1s'})
         self.fabric = self.pair.fabric
         super().__init__(self.fabric.folder)
+        self.edge = Edge(self.fabric)
         self.by_name = {server.label: server for server in self.fabric.servers}
         self.names, self.meter, self.closed = list(self.by_name), None, False
-        self.power = {node: threading.Event() for node in self.pair.nodes}
+        self.power = {node: threading.Event() for node in (*self.pair.nodes, self.edge)}
         self.pipe = os.path.join(self.folder, 'commands')
         os.mkfifo(self.pipe)
         self.write_scripts()
@@ -97,6 +127,7 @@ class Packets(Demo):
         scripts['lab'] = f'echo "$@" >{self.pipe}'
         scripts['traffic'] = f'exec tail -n 5 -f {self.folder}/traffic'
         scripts['maglevc'] = f'exec {program("maglevc")} "$@"'
+        scripts['explain'] = f'exec {" ".join(self.fabric.router.command())} {self.asks_all()} explain "$@"'
         os.mkdir(os.path.join(self.folder, 'bin'))
         for name, text in scripts.items():
             path = os.path.join(self.folder, 'bin', name)
@@ -107,11 +138,18 @@ class Packets(Demo):
     def start(self, name):
         return self.by_name[name].start().process
 
-    # ---- the balancers ----
+    def asks_all(self):
+        """maglevc with all servers of the lab."""
+        balancers = ','.join(one.address for one in self.fabric.balancers)
+        return f'{program("maglevc")} --server {balancers} --speaker {balancers} --router {self.edge.address}'
 
-    @staticmethod
-    def label(node, name):
-        return f'{name} of balancer {node.number}'
+    # ---- the two balancers, and the maglev-router that is one of their servers ----
+
+    def label(self, node, name):
+        return f'maglev-router of {node.label}' if node is self.edge else f'{name} of balancer {node.number}'
+
+    def process_of(self, node, name):
+        return node.process_of(name) if node is self.edge else node.process(name)
 
     def show(self, node, name):
         """Prints the log of a program, in a thread of its own."""
@@ -122,13 +160,13 @@ class Packets(Demo):
                 lines, at = log.lines[at:], len(log.lines)
             for line in lines:
                 if name != 'reloader' or line['level'] != 'INFO':
-                    say(line_text(line, f'{name} {node.number}'.ljust(12)))
+                    say(line_text(line, ('router rt1' if node is self.edge else f'{name} {node.number}').ljust(12)))
 
     def keep(self, node, name):
         """Restarts one program whenever it ends while its balancer has power, in a thread of its own."""
         while not self.over.is_set():
             self.power[node].wait()
-            process = node.process(name)
+            process = self.process_of(node, name)
             say(f'-- {self.label(node, name)} runs as process {process.pid}')
             process.wait()
             if not self.power[node].is_set() or self.over.is_set():
@@ -163,7 +201,7 @@ class Packets(Demo):
 
     def drain(self, node, drained=True):
         if self.power[node].is_set():
-            for vip in VIPS:
+            for vip in ANNOUNCED:
                 node.speaker.drain(vip, drained)
 
     def undrain(self, node):
@@ -175,15 +213,17 @@ class Packets(Demo):
         for node in self.pair.nodes:
             for name in OURS:
                 threading.Thread(target=self.show, args=(node, name), daemon=True).start()
+        threading.Thread(target=self.show, args=(self.edge, 'router'), daemon=True).start()
+        self.edge.router.start()
         self.pair.start()
         for power in self.power.values():
             power.set()
         servers, speakers = ([f'lb{node.number}={node.balancer.address}:{port}' for node in self.pair.nodes]
                              for port in (GRPC, SPEAKER))
-        self.window = Window(servers, self.fabric.router, speakers)
+        self.window = Window(servers, self.fabric.router, speakers, [f'rt1={self.edge.address}:{ROUTER}'])
         self.meter = Meter(self.pair, os.path.join(self.folder, 'traffic'), self.over)
         say(self.tell({name: server.pid for name, server in self.servers.items()}))
-        for node in self.pair.nodes:
+        for node in self.power:
             for name in node.names():
                 threading.Thread(target=self.keep, args=(node, name), daemon=True).start()
         threading.Thread(target=self.obey, daemon=True).start()
@@ -194,13 +234,21 @@ class Packets(Demo):
         url, vip = f'http://{VIPS["www"]}/', VIPS['www']
         first, vtysh = self.pair.nodes[0], f'vtysh -N {self.pair.nodes[0].frr.pathspace}'
         return f'''
-  The lab is up: a client, a router with ECMP, two balancers, and behind both {', '.join(pids)}, each in a network
-  namespace of its own. Each balancer has maglevd on XDP, maglev-speaker, frr-reloader and FRR. The client makes about
+  The lab is up: a client, a router with ECMP, two balancers, and behind both {', '.join(pids)} and a maglev-router, rt1,
+  each in a network namespace of its own. Each balancer has maglevd on XDP, maglev-speaker, frr-reloader and FRR. {vip} and
+  {VIPS['www6']} lead to the servers, {SHOP} to rt1, which sends requests on by host and path. The client makes about
   {ASKERS / PAUSE:.0f} requests a second and keeps {TALKS} connections open; a line shows it when something is wrong.
   The logs follow below. In another terminal, as root, try:
 
     first             export PATH={self.folder}/bin:$PATH
                       client, router, balancer1 and balancer2 run a command in their namespaces
+    the way           explain {vip}    (of a packet: announcement, frontend, servers; try it after each of the others)
+                      explain is short for: {self.asks_all().replace(program('maglevc'), 'maglevc')} explain
+    of a request      explain shop.example/api/cart    (through the router, to the servers of its route)
+    no route          explain other.example/    (it says where it ends, and the exit code is 1)
+    by host and path  client curl -s -H 'Host: shop.example' http://{SHOP}/api/cart    (web3 or web4; web1 or web2 without /api/)
+    a dead router     kill -9 {self.edge.router.process.pid}    (maglev-router; explain {SHOP}; back after {RESTART} s)
+    a drain of all    lab drain 1; lab drain 2    (explain {vip}: nobody announces it; lab undrain 1; lab undrain 2)
     the traffic       traffic    (a line each second; leave it running beside the rest)
     the routes        router ip route show {vip}    (or {VIPS['www6']})
     a dead balancer   lab off 1    (as if its power failed: BFD notices after 0.3 s, all goes through balancer 2)
@@ -231,4 +279,6 @@ class Packets(Demo):
 
     def end(self):
         super().end()
+        if self.edge.router.is_running():
+            self.edge.router.kill()
         self.pair.kill()

@@ -3,6 +3,7 @@
 
 When it is stopped, its standard error, where sanitizers report, must be empty.
 """
+import contextlib
 import os
 import signal
 import subprocess
@@ -104,8 +105,11 @@ class Process:
 
     def fds(self):
         """{number: what it is} of its open descriptors."""
-        folder = f'/proc/{self.pid}/fd'
-        return {int(fd): os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder)}
+        folder, found = f'/proc/{self.pid}/fd', {}
+        for fd in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+                found[int(fd)] = os.readlink(os.path.join(folder, fd))
+        return found
 
 
 class Running:

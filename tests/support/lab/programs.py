@@ -10,7 +10,7 @@ RELEASE = os.path.join(ROOT, 'build')
 ELSEWHERE = {'maglevd-fake': 'tests/support/fake/maglevd-fake', 'maglevd-brisk': 'tests/support/vpp/maglevd-brisk',
              'vpp-standin': 'tests/support/vpp/vpp-standin', 'decap': 'bpf/decap.bpf.o',
              'pass': 'tests/support/pass/pass.bpf.o', 'proxy-peer': 'tests/support/proxy/proxy-peer',
-             'ask': 'tests/support/ask/ask'}
+             'ask': 'tests/support/ask/ask', 'kube-tool': 'tests/support/k8s/kube-tool'}
 
 
 def _find(name, build):
@@ -22,9 +22,10 @@ def _find(name, build):
 
 
 def program(name='maglevd', build=BUILD):
-    """The path of a program. Each use is noted for tools/run-tests, which tracks what a test depends on."""
+    """The path of a program. Each use is noted for tools/run-tests, which tracks what a test depends on; a copy that a story made
+    is not, since the original is."""
     path = _find(name, build)
-    if 'MAGLEV_PROGRAMS_USED' in os.environ:
+    if 'MAGLEV_PROGRAMS_USED' in os.environ and path.startswith(ROOT + '/'):
         with open(os.environ['MAGLEV_PROGRAMS_USED'], 'a', encoding='utf-8') as note:
             note.write(os.path.relpath(path, ROOT) + '\n')
     return path

@@ -34,12 +34,12 @@ http {{
 KINDS = {'HAProxy': (HAPROXY, ['haproxy', '-db', '-f']), 'nginx': (NGINX, ['nginx', '-c'])}
 
 
-def _free_port():
+def free_port():
     with socket.create_server(('127.0.0.1', 0)) as taken:
         return taken.getsockname()[1]
 
 
-def _listens(port):
+def listens(port):
     try:
         socket.create_connection(('127.0.0.1', port), 1).close()
         return True
@@ -58,16 +58,18 @@ class Proxies:
     def __init__(self, folder):
         self.folder, self.running = folder, []
 
-    def start(self, name, server):
-        """Before a server with a port; returns its own."""
+    def start(self, name, server, http2=False):
+        """Before a server with a port; returns its own. HAProxy speaks HTTP/1.1 and HTTP/2 on one port, nginx one of them."""
         text, command = KINDS[name]
-        port, folder = _free_port(), self.folder / f'{name}-{len(self.running)}'
+        if http2:
+            text = text.replace('listen 127.0.0.1:{port};', 'listen 127.0.0.1:{port} http2;')
+        port, folder = free_port(), self.folder / f'{name}-{len(self.running)}'
         folder.mkdir()
         folder.chmod(0o777)
         (folder / 'config').write_text(text.format(port=port, server=server.port, folder=folder))
         self.running.append(subprocess.Popen([*command, str(folder / 'config')], stdout=subprocess.DEVNULL,
                                              stderr=subprocess.DEVNULL))
-        until(lambda: _listens(port))
+        until(lambda: listens(port))
         return port
 
     def __enter__(self):

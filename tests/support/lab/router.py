@@ -108,7 +108,8 @@ class Wire:
         while size := int(self.until(b'\r\n'), 16):
             body += self.exactly(size)
             assert self.exactly(2) == b'\r\n'
-        self.until(b'\r\n')
+        while self.until(b'\r\n'):
+            pass  # trailers
         return body
 
     def message(self, bodiless=False):

@@ -9,7 +9,7 @@ from lab.wait import SLACK
 
 VIP = '198.51.100.10'
 SPARE, SPARE6 = '10.99.0.1', 'fd99::1'
-PASSES = ('L4OK', 'L7OK')
+PASSES = ('L4OK', 'L6OK', 'L7OK')
 
 
 class Watched:

@@ -11,12 +11,12 @@ from lab.router import Router
 from lab.wait import PATIENCE, until
 
 
-class Upgradable(Router):
-    """The program is a link in its own folder, so that a test can replace it. pid, and what is measured, is that of the
-    newest process."""
+class Upgrades:
+    """Of a class of routers. The program is a link in its own folder, so that a test can replace it. pid, and what is measured, is
+    that of the newest process."""
 
-    def __init__(self, folder, document, *args, **how):
-        super().__init__(folder, document, *args, **how)
+    def __init__(self, *args, **how):
+        super().__init__(*args, **how)
         where = next(i for i, word in enumerate(self.command) if word.endswith('/maglev-router'))
         self.original = self.command[where]
         self.command[where] = self.program = os.path.join(self.folder, 'maglev-router')
@@ -73,6 +73,16 @@ class Upgradable(Router):
     def signal(self, number):
         os.kill(self.pid, number)
 
+    def is_running(self):
+        return super().is_running() if self.newest is None else self.newest in self.later and \
+            not select.select([self.later[self.newest]], [], [], 0)[0]
+
+    def kill(self):
+        """Ends the newest process with SIGKILL; start() starts a first one again."""
+        self.signal(signal.SIGKILL)
+        self.gone(self.pid)
+        self.newest = None
+
     def stop(self):
         """The newest process must end when it is told to, and all before it must end, too."""
         if self.newest is None:
@@ -88,10 +98,14 @@ class Upgradable(Router):
                 with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(descriptor, signal.SIGKILL)
                 os.close(descriptor)
-            if self.is_running():
+            if self.process.poll() is None:
                 self.process.kill()
                 self.process.wait()
         self.check_words()
+
+
+class Upgradable(Upgrades, Router):
+    """One with a file."""
 
 
 def get(n):

@@ -15,11 +15,11 @@ from lab.programs import program
 class Window:
     USER = 'maglev'
 
-    def __init__(self, servers, namespace=None, speakers=()):
-        """servers, speakers: NAME=ADDRESS of their APIs as seen in the namespace, which is ours if it is None."""
+    def __init__(self, servers, namespace=None, speakers=(), routers=()):
+        """servers, speakers, routers: NAME=ADDRESS of their APIs as seen in the namespace, which is ours if it is None."""
         self.password = secrets.token_hex(4)
         command = [program('maglevd-frontend'), '--server', ','.join(servers), '--listen', '127.0.0.1:0',
-                   *(('--speaker', ','.join(speakers)) if speakers else ())]
+                   *(('--speaker', ','.join(speakers)) if speakers else ()), *(('--router', ','.join(routers)) if routers else ())]
         self.process = child(namespace.command(*command) if namespace else command, stdout=subprocess.PIPE,
                              env={**os.environ, 'MAGLEV_FRONTEND_USER': self.USER,
                                   'MAGLEV_FRONTEND_PASSWORD': self.password})
@@ -32,9 +32,9 @@ class Window:
                       http://{self.address}/admin/ to act, as {self.USER} with the password {self.password}'''
 
 
-def door(namespace, inside):
-    """Forwards an address on our loopback to one in the namespace."""
-    listener = socket.create_server(('127.0.0.1', 0))
+def door(namespace, inside, listener=None):
+    """Forwards an address on our loopback, or that of the listener, to one in the namespace."""
+    listener = listener or socket.create_server(('127.0.0.1', 0))
     threading.Thread(target=_live_in, args=(namespace, listener, inside), daemon=True).start()
     return '{}:{}'.format(*listener.getsockname())
 

@@ -178,13 +178,18 @@ static int serve(const char *certificate, const char *key)
 {
 	const struct stream_listener_config at = { .at.addr = { AF_INET, { 127, 0, 0, 1 } } };
 	const struct stream_listener_events events = { on_accepted, on_starved, NULL, NULL };
-	const struct tls_files files = { .certificate = certificate, .key = key };
-	char text[ENDPOINT_STRLEN], reason[256];
+	const struct tls_config config = {
+		.role = TLS_SERVER,
+		.pairs = &(struct tls_pair){ certificate, key, NULL },
+		.n_pairs = 1,
+		.protocols = "http/1.1,http/1.0",
+	};
+	struct tls_refusal why;
+	char text[ENDPOINT_STRLEN];
 	struct stream_listener l;
 
-	if (certificate &&
-	    tls_http_server_context_new(&files, &context, reason, sizeof(reason)) < 0) {
-		fprintf(stderr, "%s\n", reason);
+	if (certificate && tls_context_new(&config, &context, &why) < 0) {
+		fprintf(stderr, "%s\n", why.reason);
 		return 1;
 	}
 	if (stream_listener_open(&l, loop, &at, &events) < 0)

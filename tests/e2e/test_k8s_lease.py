@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leader election of lib/k8s with several processes and a real API server: at no time do two of them write."""
+import signal
+
+import lab
+
+TIMES = ('--duration=3000', '--renew=2000', '--retry=300')
+
+
+def lease(kube, namespace):
+    return kube.do('GET', f'/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/l')['spec']
+
+
+def stand(kube, kube_tool, namespace, identity, *more):
+    return kube_tool('lead', namespace, 'l', identity, *TIMES, *more)
+
+
+def test_one_of_two_leads_and_the_other_takes_over(kube, kube_tool):
+    namespace = kube.namespace()
+    first = stand(kube, kube_tool, namespace, 'first')
+    first.wait(leads='yes')
+    second = stand(kube, kube_tool, namespace, 'second')
+    second.wait(holder='first')
+    renewed = lease(kube, namespace)['renewTime']
+    lab.until(lambda: lease(kube, namespace)['renewTime'] != renewed, what='a renewal')
+    assert not second.seen(leads=True)
+    first.kill()
+    second.wait(leads='yes')
+    spec = lease(kube, namespace)
+    assert (spec['holderIdentity'], spec['leaseTransitions'], spec['leaseDurationSeconds']) == ('second', 1, 3)
+
+
+def test_a_lease_that_is_given_back_is_taken_at_once(kube, kube_tool):
+    namespace = kube.namespace()
+    first = stand(kube, kube_tool, namespace, 'first')
+    first.wait(leads='yes')
+    second = stand(kube, kube_tool, namespace, 'second')
+    second.wait(holder='first')
+    first.say('release')
+    gone = first.wait(released='yes')['ms']
+    assert second.wait(leads='yes')['ms'] - gone < 1500 * lab.SLACK  # not the 3 s of the lease
+
+
+def writers(kube, namespace):
+    """Who wrote the ConfigMap, in order, as the API server recorded it."""
+    return [line['userAgent'] for line in kube.audit('admin')
+            if line['verb'] == 'patch' and line['objectRef'].get('namespace') == namespace and line['objectRef']['resource'] == 'configmaps'
+            and line['responseStatus']['code'] == 200]
+
+
+def test_a_leader_that_was_stopped_longer_than_its_lease_does_not_write(kube, kube_tool):
+    namespace = kube.namespace()
+    kube.create(f'/api/v1/namespaces/{namespace}/configmaps', 'l')
+    first = stand(kube, kube_tool, namespace, 'first', '--write=50')
+    first.wait(wrote='ok')
+    second = stand(kube, kube_tool, namespace, 'second', '--write=50')
+    second.wait(wrote='not-allowed')
+    first.signal(signal.SIGSTOP)
+    second.wait(leads='yes')
+    second.wait(wrote='ok')
+    marked = len(first.lines)
+    first.signal(signal.SIGCONT)
+    first.wait(leads='no')
+    first.wait(wrote='not-allowed')
+    # what was on its way when it was stopped may still be answered, but nothing is sent after it
+    first.wait(holder='second')
+    after = [line for line in first.lines[marked:] if line.get('wrote') == 'ok']
+    assert len(after) <= 1, after
+    value = kube.do('GET', f'/api/v1/namespaces/{namespace}/configmaps/l')['data']['value']
+    assert value.startswith('second '), value
+    for _ in range(20):
+        second.wait(wrote='ok')
+    assert kube.do('GET', f'/api/v1/namespaces/{namespace}/configmaps/l')['data']['value'].startswith('second ')
+
+
+def test_a_leader_without_a_server_stops_to_lead_before_its_lease_ends(kube, kube_tool):
+    namespace = kube.namespace()
+    first = stand(kube, kube_tool, namespace, 'first', '--write=50')
+    leads = first.wait(leads='yes')
+    lab.until(lambda: len(first.seen(wrote=True)) > 5, what='writes')
+    kube.apiserver.signal(signal.SIGSTOP)
+    try:
+        stopped = leads['ms']
+        lost = first.wait(leads='no')
+    finally:
+        kube.apiserver.signal(signal.SIGCONT)
+    assert lost['ms'] > stopped
+    first.wait(leads='yes')  # nobody else stands
+
+
+def test_the_lease_survives_a_restart_of_the_server(kube, kube_tool):
+    namespace = kube.namespace()
+    first = stand(kube, kube_tool, namespace, 'first')
+    first.wait(leads='yes')
+    kube.restart_apiserver()
+    first.say('ask')
+    first.wait(held=True)
+    lab.until(lambda: first.lines[-1].get('held') == 'yes' or first.say('ask'), what='the lease being held')
+    assert lease(kube, namespace)['holderIdentity'] == 'first'
