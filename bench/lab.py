@@ -134,6 +134,14 @@ class Sink(Process):
             return struct.unpack('QQ', f.read(16))[1]
 
 
+class Calls(Process):
+    """The server of gRPC (calls.c). Its messages have so many bytes."""
+
+    def __init__(self, program, port, folder, realtime, size):
+        super().__init__([program, str(port), str(size)], SERVER_CPU, os.path.join(folder, 'calls.log'), realtime)
+        self.wait_until(lambda: is_listening(port), 'listening')
+
+
 def is_listening(port):
     wanted = f':{port:04X}'
     for line in read_file('/proc/self/net/tcp').splitlines()[1:]:
