@@ -15,6 +15,7 @@ TYPES = {'TEXT': 'text', 'WORD': 'word', 'INT': 'number', 'BOOL': 'boolean', 'DU
 
 WITH_API = ('src/maglevd', 'src/router', 'src/speaker')
 WITH_FILE = ('src/maglevd', 'src/router', 'src/speaker')
+WITH_OPERATOR = ('src/controller', 'src/gateway', 'src/mux', 'src/speaker')
 
 
 def read(path):
@@ -68,21 +69,49 @@ def section_keys(room):
 def router_errors():
     """{'InvalidPath', ...}: the codes of mistakes in a router's configuration."""
     paths = glob.glob('core/l7/validate*.c', root_dir=ROOT) + glob.glob('src/router/api*.c', root_dir=ROOT) + \
-        ['lib/config/document.h', 'wire/router_json.c', 'src/router/support.c']
+        ['lib/config/document.h', 'wire/router_json.c', 'src/router/secures.c']
     return set(re.findall(r'"([A-Z][a-z]+(?:[A-Z][a-z]+)+)"', ' '.join(map(read, paths))))
+
+
+def operator_metrics(prefix):
+    """{name: type} of the families that every program in a cluster has."""
+    return {f'{prefix}_{name}': kind.lower() for name, kind in re.findall(r'\{ "(\w+)", METRICS_(\w+),', read('lib/operator/metrics.c'))}
 
 
 def metrics(source='src/maglevd/metrics.c', prefix='maglev'):
     """{name: type} of every family: the program's own (also of metrics_X.c), and with its prefix those of every daemon."""
     text = ''.join(read(path) for path in sorted(glob.glob(source.replace('.c', '*.c'), root_dir=ROOT)))
-    rows = re.findall(r'\{ "(maglev_\w+)",\s+METRICS_(\w+)', text)
+    rows = re.findall(r'\{\s*"(maglev_\w+)",\s+METRICS_(\w+)', text)
     rows += [(start + name, kind) for macro, start in (('NAME', 'metallb_frr_'), ('BGP', 'metallb_bgp_'), ('BFD', 'metallb_bfd_'))
              for name, kind in re.findall(macro + r'\("(\w+)"\), METRICS_(\w+)', text)]
-    rows += re.findall(r'\{ "(metallb_\w+)", METRICS_(\w+)', text)
+    rows += re.findall(r'\{\s*"(metallb_\w+)",\s+METRICS_(\w+)', text)
     rows += [(f'{prefix}_{name}', kind) for name, kind in
              re.findall(r'\{ "(\w+)", METRICS_(\w+),', read('lib/admin/metrics.c'))]
+    if os.path.dirname(source) in WITH_OPERATOR:
+        rows += operator_metrics(prefix).items()
     rows += re.findall(r'add\(out, "(process_\w+)", METRICS_(\w+),', read('lib/metrics/process.c'))
     return {name: kind.lower() for name, kind in rows}
+
+
+REASONS = (r'gw__fail\([^;]*?"([A-Z]\w+)"',                      # the first word in capitals of a failure
+           r'words = \{ "(\w+)",', r'words = \{ "\w+",\s*"(\w+)" \}',  # of authorities
+           r'"(Invalid\w+Ref)"', r'\] = "([A-Z]\w+)"', r'return "([A-Z]\w+)"', r'\? "(\w+)" : NULL', r'reason = "(\w+)"',
+           r'want\([^;]*?"\w+", "(\w+)"', r'"True", "(\w+)"', r'conflicted.reason, "(\w+)"')
+
+
+def gateway_reasons():
+    """What translation and status use as the reason of a condition."""
+    names = [name for name in os.listdir(os.path.join(ROOT, 'src/gateway')) if re.match(r'(translate_.*|status)\.c$', name)]
+    text = ''.join(read(f'src/gateway/{name}') for name in names if not name.endswith('_test.c'))
+    return {word for pattern in REASONS for word in re.findall(pattern, text)}
+
+
+def gateway_features():
+    return re.findall(r'^\t"(\w+)",$', read('src/gateway/features.c'), re.M)
+
+
+def gateway_settings():
+    return re.findall(r'^\t\{ "(\w+)", SCHEMA_', read('src/gateway/translate_settings.c'), re.M)
 
 
 def codes():
@@ -113,12 +142,18 @@ def words_of(expression):
     return re.findall(r'"([a-z][a-z0-9]*(?:-[a-z]+)*)"', expression)
 
 
+def expand(text):
+    """The macros of lib/service and lib/log that are a line, or fields of one, which several daemons share."""
+    text = re.sub(r'\bservice_log_act\(([^,]+), ([^,]+),', r'log_info("operator-act", LOG_S("act", \2), LOG_WHO(\1, 0),', text)
+    return re.sub(r'\bLOG_WHO\(', 'LOG_S("operator", 0), LOG_S("operator_address", ', text)
+
+
 def log_messages(folder='src/maglevd'):
     """{message: set of (level, fields)}, with those of every daemon; a message that is a parameter is looked up where it is given."""
     rooms = ['lib/admin', 'lib/daemon'] + ['lib/service'] * (folder in WITH_API) + ['lib/config'] * (folder in WITH_FILE)
     paths = sorted(path for place in (folder, *rooms)
                    for path in glob.glob(f'{place}/**/*.c', root_dir=ROOT, recursive=True))
-    sources = [read(path) for path in paths if not re.search(r'test(ing)?\.c$|/fake/', path)]
+    sources = [expand(read(path)) for path in paths if not re.search(r'test(ing)?\.c$|/fake/', path)]
     found = {}
     for text in sources:
         for call in re.finditer(r'\blog_(debug|info|warn|error|at)(\()', text):
@@ -146,12 +181,14 @@ LIVE = '''
 maglev:
   healthchecks: { closed: { type: tcp, port: 1, interval: 50ms, timeout: 50ms } }
   backends: { probed: { address: 127.0.0.1, healthcheck: closed }, static: { address: 127.0.0.2 } }
-  frontends: { www: { address: 192.0.2.1, pools: [ { name: all, backends: { probed: , static: } } ] } }
+  frontends: { www: { address: 192.0.2.1, pools: [ { name: all, slow-start: 1s, backends: { probed: , static: } } ] } }
   vpp: { lb: { startup-min-delay: 0s, startup-max-delay: 0s, ipv4-src-address: 192.0.2.2, ipv6-src-address: "2001:db8::1" } }
 '''
 TOLD = ['counters 31', 'count-vip 192.0.2.1 6 80 1 1 1 1 1 1', 'count-as 192.0.2.1 6 80 127.0.0.1 1 1 1 1',
         'count-server 127.0.0.1 1 1', 'count-event late 1', 'info 1 2 3 4 5 6 -', 'message ping 1 1 1 1',
         'interface eth0 1 native -']
+
+ACTS = ['show backends', 'set backend static pause for 1h', 'set frontend www pool all backend probed weight 7']
 
 
 def tell(path):
@@ -178,8 +215,9 @@ def live_labels(program):
                 events[line.get('backend', line.get('for', line['msg']))] = line
             tell(f'{folder}/fake')
             client = os.path.join(os.path.dirname(program), '../maglevc/maglevc')
-            subprocess.run([client, '--server', events['grpc']['addr'], 'show', 'backends'], check=True,
-                           stdout=subprocess.DEVNULL)
+            for words in ACTS:
+                subprocess.run([client, '--server', events['grpc']['addr'], *words.split()], check=True,
+                               stdout=subprocess.DEVNULL)
             with urllib.request.urlopen(f'http://{events["metrics"]["addr"]}/metrics', timeout=10) as answer:
                 page = answer.read().decode()
             daemon.terminate()
