@@ -8,10 +8,10 @@ import pytest
 
 TOOLS = os.path.dirname(os.path.abspath(__file__))
 NPM = '#!/bin/sh\nmkdir -p node_modules/.bin && cp ../vite node_modules/.bin\n'
-VITE = '#!/bin/sh\necho built >>../builds && mkdir dist && cp -r index.html src/* public/* dist\n'
+VITE = '#!/bin/sh\necho "built $*" >>../builds && mkdir -p dist/dashboard && cp -r index.html src/* public/* dist/dashboard\n'
 NINJA = '''rule web
   deps = gcc
-  command = tools/build-web $out $out.d
+  command = tools/build-web dashboard $out $out.d
   depfile = $out.d
 build out/web.c: web
 '''
@@ -23,7 +23,7 @@ def tree(tmp_path):
         (tmp_path / folder).mkdir(parents=True)
     for name in ('build-web', 'embed-web'):
         shutil.copy(os.path.join(TOOLS, name), tmp_path / 'tools')
-    for name in ('package.json', 'package-lock.json', 'tsconfig.json', 'vite.config.ts', 'index.html', 'src/a.css',
+    for name in ('package.json', 'package-lock.json', 'tsconfig.json', 'vite.config.ts', 'index.html', 'mux.html', 'src/a.css',
                  'public/b.svg'):
         (tmp_path / 'web' / name).write_text(name)
     for name, text in (('bin/npm', NPM), ('vite', VITE)):

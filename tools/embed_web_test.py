@@ -8,13 +8,15 @@ TOOLS = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(TOOLS)
 MAIN = '''
 #include <stdio.h>
-#include "src/frontend/assets.h"
+#include "lib/page/files.h"
 int main(void)
 {
-	for (size_t i = 0; i < n_assets; i++) {
-		printf("%s|%s|%zu|%zu\\n", assets[i].path, assets[i].content_type, assets[i].n, assets[i].n_gzip);
-		fwrite(assets[i].bytes, 1, assets[i].n, stdout);
-		fwrite(assets[i].gzip ? assets[i].gzip : assets[i].bytes, 1, assets[i].n_gzip, stdout);
+	for (size_t i = 0; i < page_files.n; i++) {
+		const struct page_file *file = &page_files.items[i];
+
+		printf("%s|%s|%zu|%zu\\n", file->path, file->content_type, file->n, file->n_gzip);
+		fwrite(file->bytes, 1, file->n, stdout);
+		fwrite(file->gzip ? file->gzip : file->bytes, 1, file->n_gzip, stdout);
 	}
 	return 0;
 }

@@ -61,12 +61,15 @@ def of_story(root, path):
 
 
 def is_read(name, text):
-    """True for a file that a test with that text depends on: documents, tools and other tests count only if named."""
+    """True for a file that a test with that text depends on: documents, tools and other tests count only if named
+    (docs/guide/*.md names all of that folder)."""
     stem, ending = os.path.splitext(os.path.basename(name))
     if name.startswith('tests/e2e/'):
         return stem == 'conftest' or stem in text
+    if name.startswith('tests/conformance/'):
+        return 'lab.conformance' in text
     if name.startswith(('docs/', 'tools/')) or ending == '.md':
-        return stem + ending in text
+        return stem + ending in text or f'{os.path.dirname(name) or "."}/*{ending}' in text
     return not name.startswith(NOT_OF_STORIES) and not name.endswith(NOT_READ_BY_STORIES)
 
 

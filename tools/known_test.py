@@ -20,7 +20,7 @@ STORY = 'tests/e2e/test_a.py'
 TREE = {'a.c': 'a', 'version.c': '1', 'build-x/build.ninja': NINJA, 'README.md': 'read', 'docs/man/a.1': 'a page',
         'tests/support/lab.py': 'lab', 'tools/check': 'a tool', 'tools/run': 'another',
         'tests/e2e/conftest.py': 'fixtures', 'tests/e2e/test_b.py': 'b',
-        STORY: "look('docs/man/a.1', 'tools/run')\n"}
+        STORY: "look('docs/man/a.1', 'tools/run', 'docs/guide/*.md')\n"}
 
 
 @pytest.fixture
@@ -125,9 +125,10 @@ def test_half_a_note_is_none(memory):
 
 
 @pytest.mark.parametrize('path, counts', [
-    (STORY, True), ('docs/man/a.1', True), ('README.md', False), ('tools/run', True), ('tools/check', False),
+    (STORY, True), ('docs/man/a.1', True), ('docs/guide/new.md', True), ('docs/design/new.md', False), ('README.md', False),
+    ('tools/run', True), ('tools/check', False),
     ('tests/support/lab.py', True), ('tests/support/new.py', True), ('tests/e2e/conftest.py', True),
-    ('tests/e2e/test_b.py', False), ('a.c', False)])
+    ('tests/e2e/test_b.py', False), ('tests/conformance/run', False), ('a.c', False)])
 def test_what_counts_for_a_story(root, path, counts):
     before = known.of_story(str(root), STORY)
     write(root, path, TREE.get(path, '') + '\n')
@@ -138,6 +139,13 @@ def test_a_story_that_takes_from_another_depends_on_it(root):
     write(root, STORY, 'from test_b import b\n')
     before = known.of_story(str(root), STORY)
     write(root, 'tests/e2e/test_b.py', 'c')
+    assert known.of_story(str(root), STORY) != before
+
+
+def test_a_story_of_conformance_depends_on_its_folder(root):
+    write(root, STORY, 'from lab.conformance import Cluster\n')
+    before = known.of_story(str(root), STORY)
+    write(root, 'tests/conformance/run', 'new')
     assert known.of_story(str(root), STORY) != before
 
 
