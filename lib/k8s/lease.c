@@ -384,13 +384,38 @@ void k8s_lease_start(struct k8s_lease *l)
 	set_timer(l, &l->again, 0);
 }
 
+static void on_released(const struct k8s_result *result, void *user);
+
+static int give_back(struct k8s_lease *l)
+{
+	struct buf b = { 0 };
+	int r;
+
+	write_lease(l, &b, "", false);
+	r = call(l, K8S_VERB_MERGE_PATCH, (struct str){ b.p, b.n }, on_released);
+	buf_free(&b);
+	return r;
+}
+
+static void on_read_again(const struct k8s_result *result, void *user)
+{
+	struct k8s_lease *l = user;
+
+	l->call = NULL;
+	if (result->code != K8S_OK || observe(l, result->body) < 0 || !is_ours(l) ||
+	    give_back(l) < 0)
+		l->released(l->config.user);
+}
+
+/* A conflict: the renewal that was cancelled has arrived, so there is another version. */
 static void on_released(const struct k8s_result *result, void *user)
 {
 	struct k8s_lease *l = user;
 
-	(void)result;
 	l->call = NULL;
-	l->released(l->config.user);
+	if (result->code != K8S_CONFLICT ||
+	    call(l, K8S_VERB_GET, (struct str){ 0 }, on_read_again) < 0)
+		l->released(l->config.user);
 }
 
 static void on_nothing(struct ev_loop *loop, ev_timer *w, int events)
@@ -405,17 +430,14 @@ static void on_nothing(struct ev_loop *loop, ev_timer *w, int events)
 void k8s_lease_release(struct k8s_lease *l, void (*done)(void *user))
 {
 	bool held = k8s_lease_is_held(l) && is_ours(l);
-	struct buf b = { 0 };
 
 	halt(l);
 	l->leading = false;
 	l->released = done;
-	write_lease(l, &b, "", false);
-	if (!held || call(l, K8S_VERB_MERGE_PATCH, (struct str){ b.p, b.n }, on_released) < 0) {
+	if (!held || give_back(l) < 0) {
 		ev_timer_init(&l->again, on_nothing, 0, 0);
 		ev_timer_start(loop_of(l), &l->again);
 	}
-	buf_free(&b);
 }
 
 const char *k8s_lease_holder(const struct k8s_lease *l)
