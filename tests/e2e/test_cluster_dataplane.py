@@ -42,6 +42,12 @@ def is_left_out(plane, server):
         return False
 
 
+def has_all(plane, node):
+    """Whether all servers are up there: a Service is announced as soon as one of them is."""
+    found = node.maglevd.metrics().of('maglev_frontend_pool_backend_effective_weight', frontend=plane.frontend('web', VIP))
+    return len(found) == len(plane.fabric.servers) and all(weight > 0 for _, weight in found)
+
+
 def survivors(plane, vip):
     """The same while open connections may be reset; those are left out."""
     found = set()
@@ -56,6 +62,9 @@ def web(plane):
     """A Service with a pod on each of the servers, announced by both nodes."""
     plane.service('web', VIP, everywhere(plane))
     plane.wait_next_hops(VIP, *plane.fabric.balancers)
+    for node in plane.nodes:
+        until(lambda: has_all(plane, node), what='all servers being up')
+    until(lambda: answering(plane, VIP) == {server.label for server in plane.fabric.servers}, what='all servers answering')
     yield plane
     plane.remove('web')
     plane.wait_next_hops(VIP)
@@ -82,6 +91,7 @@ def test_endpoints_leave_and_return(web):
     rest = {server.name_in_cluster: 1 for server in (two, *others)}
     for node in web.nodes:
         until(lambda: web.weights(node, 'web', VIP) == rest, what='the node without a ready endpoint being gone')
+    until(lambda: is_left_out(web, one), what='the node being left out')
     assert answering(web, VIP) == {server.label for server in (two, *others)}
     web.endpoints('web', everywhere(web))
     until(lambda: one.label in answering(web, VIP), what='the node being back')
@@ -166,7 +176,7 @@ def test_the_pods_of_an_announcing_node_itself(plane):
         with contextlib.closing(Pod(here, 'here')):
             plane.service('mixed', OTHER, {here: 'ready', plane.fabric.servers[0]: 'ready'})
             plane.wait_next_hops(OTHER, here)
-            assert answering(plane, OTHER) == {'here', plane.fabric.servers[0].label}
+            until(lambda: answering(plane, OTHER) == {'here', plane.fabric.servers[0].label}, what='both pods answering')
             plane.annotate('mixed', None)
             until(lambda: plane.fabric.servers[0].label not in survivors(plane, OTHER), what='kube-proxy serving the Service')
             assert answering(plane, OTHER) == {'here'}

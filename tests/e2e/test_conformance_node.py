@@ -100,7 +100,7 @@ def test_the_log_of_a_pod_is_read_through_the_api(cluster, pods):
     now = datetime.datetime.now(datetime.timezone.utc)
     later = (now + datetime.timedelta(minutes=1)).strftime('%Y-%m-%dT%H:%M:%SZ')
     earlier = (now - datetime.timedelta(minutes=1)).strftime('%Y-%m-%dT%H:%M:%SZ')
-    assert 'request made to /before ' in cluster.log(INFRA, name, container=container, sinceTime=earlier)
+    until(lambda: 'request made to /before ' in cluster.log(INFRA, name, container=container, sinceTime=earlier), what='the line')
     assert cluster.log(INFRA, name, container=container, sinceTime=later) == ''
 
 

@@ -8,7 +8,7 @@ import time
 
 import lab
 import pytest
-from lab.kube import Kube
+from lab.kube import MERGE, READY, Kube
 from lab.metal import POOLS, Metal
 
 BURST = int(os.environ.get('MAGLEV_TEST_BURST', 100))  # make test-burst: 1,000
@@ -35,6 +35,7 @@ def test_a_restart_takes_nothing_from_anybody(metal, start_daemon):
     metal.wait_addresses('n', '192.0.2.1')
     metal.wait_usage('blue', services=2)
     metal.wait_config(True)
+    lab.until(lambda: metal.status('configurationstates', 'controller'), what='the state')
     controller.kill()
     metal.service('a')  # comes first in every list, and has no address
     metal.kube.writes_settled()
@@ -54,6 +55,7 @@ def test_nothing_is_written_when_nothing_has_changed(metal, start_daemon):
     metal.service('a')
     metal.wait_addresses('a', '192.0.2.0')
     metal.wait_usage('blue', services=1)
+    metal.wait_event('a', 'Normal', 'IPAllocated', 'Assigned IP ["192.0.2.0"]')
     metal.wait_config(True)
     lab.until(lambda: metal.status('configurationstates', 'controller'), what='the state')
     turns = controller.metrics().one('metallb_k8s_client_updates_total')
@@ -105,6 +107,9 @@ def test_a_missing_right_is_told(metal, start_daemon):
     place = f'/apis/rbac.authorization.k8s.io/v1/clusterroles/{metal.namespace}:controller'
     rules = metal.kube.do('GET', place)['rules']
     metal.kube.patch(place, {'rules': [rule for rule in rules if rule['resources'] != ['services/status']]})
+    token = metal.kube.token(metal.namespace, 'controller')
+    lab.until(lambda: metal.kube.ask('PATCH', metal.service_path('none') + '/status', {}, kind=MERGE, token=token)[0] == 403,
+              what='the right being gone')
     metal.service('a')
     assert 'cannot patch resource' in controller.wait('write-failed', kind='services', code='forbidden')['error']
     metal.kube.patch(place, {'rules': rules})
@@ -162,7 +167,8 @@ def test_kinds_may_come_late_and_servers_may_die(own, start_daemon):
     lab.until(lambda: own.annotation('a') == 'blue', what='the pool being used')
     own.kube.restart_apiserver()
     own.service('b')
-    own.wait_addresses('b', '192.0.2.1')
+    # what failed while there was no server is tried again after up to 30 s
+    own.wait_addresses('b', '192.0.2.1', timeout=READY)
     own.kube.etcd.kill()
     own.kube.start_etcd()
     own.kube.wait_ready()

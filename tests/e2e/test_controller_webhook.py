@@ -28,6 +28,7 @@ def controller(metal, start_daemon):
     it = metal.controller(start_daemon, '--webhook-addr', f'{metal.hook}:443')
     it.port_of('webhook')
     lab.until(lambda: is_trusted(metal), what='the caBundle being written')
+    lab.until(lambda: is_asked(metal, it), what='the API server knowing of it')
     yield it
     metal.kube.do('DELETE', HOOKS)  # others could not be made without the controller
 
@@ -42,6 +43,17 @@ def is_trusted(metal):
     return found[0] and len(set(found)) == 1
 
 
+def counted(controller, result):
+    return controller.metrics().one('maglev_controller_webhook_requests_total', result=result)
+
+
+def is_asked(metal, controller):
+    """The API server asks by a copy of the configuration, which may be older than what can be read."""
+    before = counted(controller, 'allowed')
+    status, _ = metal.kube.ask('POST', metal.path(POOLS) + '?dryRun=All', metal.body(POOLS, 'probe', addresses=['198.18.0.0/28']))
+    return status == 201 and counted(controller, 'allowed') > before
+
+
 def refusal(metal, kind, name, spec, namespace=None):
     path = metal.path(kind) if namespace is None else metal.path(kind).replace(metal.namespace, namespace)
     status, answer = metal.kube.ask('POST', path, metal.body(kind, name, **spec))
@@ -50,11 +62,12 @@ def refusal(metal, kind, name, spec, namespace=None):
 
 
 def denied(controller):
-    return controller.metrics().one('maglev_controller_webhook_requests_total', result='denied')
+    return counted(controller, 'denied')
 
 
 def test_what_would_be_invalid_is_refused_in_the_words_of_the_status(metal, controller):
     metal.pool('good', '192.0.2.0/28')
+    metal.wait_usage('good', services=0)  # the controller knows it
     assert refusal(metal, POOLS, 'bad', {'addresses': ['192.0.2.8/29']}) == \
         'CIDR "192.0.2.0/28" in pool "good" overlaps with already defined CIDR "192.0.2.8/29"'
     assert refusal(metal, PEERS, 'bad', {'myASN': 64512, 'peerAddress': '10.0.0.1'}) == 'parsing peer bad missing peer ASN and dynamicASN'
@@ -77,6 +90,7 @@ def test_order_does_not_matter_but_use_does(metal, controller):
     metal.make(PEERS, 'router', **ROUTER, bfdProfile='later', passwordSecret={'name': 'later'})
     metal.make(ADVERTISEMENTS, 'tagged', communities=['later'])
     metal.make(BFD, 'later')
+    lab.until(lambda: metal.kube.ask('DELETE', metal.path(BFD, 'later') + '?dryRun=All')[0] == 403, what='the controller knowing the peer')
     status, answer = metal.kube.ask('DELETE', metal.path(BFD, 'later'))
     assert status == 403 and 'failed to delete BFDProfile later, used by BGPPeer router' in answer['message']
     metal.remove(PEERS, 'router')
@@ -114,6 +128,7 @@ def test_the_bundle_is_mended_and_the_certificate_renewed(metal, controller):
 def test_an_invalid_configuration_can_be_mended(metal, controller):
     hooks = metal.kube.do('GET', HOOKS)
     metal.kube.do('DELETE', HOOKS)
+    lab.until(lambda: not is_asked(metal, controller), what='the webhook not being called')
     metal.pool('one', '192.0.2.64/28')
     metal.pool('two', '192.0.2.64/29')
     metal.wait_config(False, 'CIDR "192.0.2.64/29" in pool "two" overlaps with already defined CIDR "192.0.2.64/28"')

@@ -126,7 +126,7 @@ def test_a_hundred_frontends_are_two_causes_below_their_totals(visit, dashboard,
     assert in_sight(page, '.counts'), 'the totals stay'
     page.evaluate('scrollTo(0, 0)')
     page.click('.concern-critical .sufferers button')
-    assert page.count('.concern-critical .sufferers a') == 300
+    until(lambda: page.count('.concern-critical .sufferers a') == 300, what='all that suffer')
     page.click('.concern-critical .concern-head')
     page.wait('h2:text-is("30 backends")')
     assert page.evaluate('document.querySelector("[data-search]").value') == '127.21.7.'
@@ -140,7 +140,8 @@ def test_everything_is_found_by_keyboard_alone(visit, dashboard, hosts):
     for key in 'site299':
         page.press(key)
     page.wait('.result:has-text("site299"):has-text("Frontend on lb3")')
-    assert page.count('.result[data-kind=frontend]') == 3 and page.violations() == []
+    until(lambda: page.count('.result[data-kind=frontend]') == 3, what='what the last key leaves')
+    assert page.violations() == []
     page.wait('.result:last-child:has-text("Way of a packet")')
     page.press('ArrowDown')
     page.wait('.result[aria-selected=true]:has-text("Frontend on lb2")')

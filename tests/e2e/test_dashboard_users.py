@@ -85,9 +85,10 @@ def test_wrong_names_and_passwords_are_all_the_same(start_lon):
     for who in (basic('alice', 'wonder'), basic('alice', ''), basic('nobody', 'builder'), basic('', ''),
                 basic('alice', 'builder')):
         assert whoami(dashboard, who) == 401
-    assert len(dashboard.all('login-failed')) == 5
+    dashboard.wait('login-failed', count=5)
     assert whoami(dashboard, {}) == 401
     assert whoami(dashboard, ALICE)['user'] == 'alice'
+    assert len(dashboard.all('login-failed')) == 5
 
 
 def test_lines_of_other_tools_are_understood(start_lon, users):

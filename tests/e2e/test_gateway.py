@@ -46,6 +46,10 @@ def condition(world, kind, namespace, name, wanted):
               what=f'{kind} {name} having {wanted}')
 
 
+def current(gateway, router):
+    lab.until(lambda: gateway.metrics().one('maglev_gateway_router_current', router=router.admin) == 1, what='the router being current')
+
+
 def test_a_route_reaches_traffic_and_status(world, namespace):
     router = world.router()
     gateway = world.gateway(router)
@@ -60,17 +64,19 @@ def test_a_route_reaches_traffic_and_status(world, namespace):
     lab.until(lambda: world.get('Gateway', namespace, 'gw')['status']['listeners'][0]['attachedRoutes'] == 1, what='attachedRoutes')
     world.route(namespace, 'web', 'www.example.com', 'two')
     world.reaches(address, 'www.example.com', 'two')
-    # a change of endpoints takes the small way
+    # a change of endpoints takes the small way; what a router took is counted when it has answered
+    current(gateway, router)
     sent = gateway.metrics().one('maglev_gateway_documents_total')
     world.slice(namespace, 'two', one)
     world.reaches(address, 'www.example.com', 'one')
+    current(gateway, router)
     assert gateway.metrics().one('maglev_gateway_servers_total') >= 1
     assert gateway.metrics().one('maglev_gateway_documents_total') == sent
     world.slice(namespace, 'two')
     world.reaches(address, 'www.example.com', 503)
     world.delete('HTTPRoute', namespace, 'web')
     world.reaches(address, 'www.example.com', 404)
-    lab.until(lambda: gateway.metrics().one('maglev_gateway_router_current', router=router.admin) == 1, what='the router being current')
+    current(gateway, router)
     world.delete('Gateway', namespace, 'gw')
     router.wait('listener-closed')
 

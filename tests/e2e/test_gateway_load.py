@@ -178,7 +178,7 @@ def test_two_replicas_push_and_one_writes(world, namespace):
     polls = second.metrics().one('maglev_gateway_polls_total')
     lab.until(lambda: second.metrics().one('maglev_gateway_polls_total') > polls + 8, what='further polls')
     assert router.ask('GET', '/generation').json['generation'] == generation
-    leads = [one for one in (first, second) if one.metrics().one('maglev_gateway_leader') == 1]
+    leads = lab.until(lambda: [one for one in (first, second) if one.metrics().one('maglev_gateway_leader') == 1], what='a leader')
     assert len(leads) == 1
     other = second if leads[0] is first else first
     leads[0].kill()

@@ -41,6 +41,7 @@ def test_the_routes_do_what_the_annotations_say(shop, kube, desk):
     home.say('kubectl apply -f ingress.yaml && kubectl apply --dry-run=server -f redirect.yaml')
     address = home.run('from-nginx-ingress.md#a-way-over-without-loss').splitlines()[-1]
     shop.reaches(address, HOST, 'api', path='/api/')
+    shop.reaches(address, HOST, 200)  # the other route
     said = home.run('from-nginx-ingress.md#a-way-over-without-loss/2', words={'ADDRESS': address})
     assert '"path": "/users"' in said and '"name": "new"' in said and 'shop/api' in said, said
     assert ask(shop, address, '/api/users?a=b')[:3] == (200, 'api', '/users?a=b'), 'the rewrite'

@@ -173,6 +173,7 @@ def test_a_server_that_hangs_is_noticed(kube, kube_tool):
     namespace = kube.namespace()
     it = kube_tool('watch', 'services', f'--namespace={namespace}', '--silence=1000')
     it.wait(synced=True)
+    lists = it.stats()['lists']  # a slow server may be silent in the first one
     kube.apiserver.signal(signal.SIGSTOP)
     try:
         it.wait(trouble='network', doing='check')  # the watch was silent, and so is the answer about the version
@@ -180,7 +181,7 @@ def test_a_server_that_hangs_is_noticed(kube, kube_tool):
         kube.apiserver.signal(signal.SIGCONT)
     kube.service(namespace, 'after')
     it.wait(change='added', name='after', timeout=60)
-    assert it.stats()['lists'] == 1
+    assert it.stats()['lists'] == lists
 
 
 def replay(it):
@@ -235,9 +236,9 @@ def test_a_storage_that_was_restored_is_noticed(tmp_path, running, folders):
     kube = Kube(tmp_path)
     try:
         kube.start()
+        lab.until(lambda: kube.ask('GET', '/api/v1/namespaces/default/services/kubernetes')[0] == 200, what='its own Service')
         kube.service('default', 'kept')
         kube.service('default', 'deleted-later')
-        lab.until(lambda: kube.ask('GET', '/api/v1/namespaces/default/services/kubernetes')[0] == 200, what='its own Service')
         kube.stop_servers()
         shutil.copytree(kube.path('etcd'), kube.path('backup'))
         kube.start_servers()

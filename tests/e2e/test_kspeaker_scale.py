@@ -99,8 +99,13 @@ def test_many_speakers_write_what_they_must(site):
     # a ConfigurationState, a BGPSessionStatus and a BGPSessionState for each node, each created and given a status
     start = settled(6 * SPEAKERS)
     assert set(start.values()) == {SPEAKERS}, start
+    # slices and Services are watched by themselves: a Service whose address comes first has a status of its own for that
+    slices = [speaker.metrics().one('maglev_speaker_kube_objects', kind='endpointslices') for speaker in speakers]
     for i in range(10):
         site.service(f's{i}', None, nodes[:1])
+    for speaker, before in zip(speakers, slices):
+        speaker.wait_metric('maglev_speaker_kube_objects', before + 10, kind='endpointslices')
+    for i in range(10):
         site.assign(f's{i}', f'198.19.0.{i + 1}')
     after = settled(26 * SPEAKERS) - start
     lab.until(lambda: sum(1 for one in site.writes(refused=False) if one[1] == 'events') == 10 * SPEAKERS, PATIENCE, 'an event for each')

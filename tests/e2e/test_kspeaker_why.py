@@ -144,7 +144,10 @@ def test_addresses_that_no_pool_has(site):
 
 def test_the_reason_is_taken_over_and_written_once(site):
     """Once by the audit log; after the reporter has left, by the other one."""
+    marks = [node.speaker.mark() for node in site.nodes]
     site.advertise('gold', serviceSelectors=GOLD)
+    for node, mark in zip(site.nodes, marks):  # or another reason would be written first
+        node.speaker.wait('config-loaded', mark, bgp_advertisements=1)
     serve(site, 'reported')
     wait_why(site, BGP, 'reported', ('noMatchingAdvertisement', 'no BGPAdvertisement of the pool blue selects the labels of the Service'))
     name, = (row['Name'] for row in site.columns(BGP, 'reported'))

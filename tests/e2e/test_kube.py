@@ -23,7 +23,7 @@ def test_a_user_may_do_what_its_role_says(kube):
     namespace = kube.namespace()
     kube.bind(f'{namespace}:default', f'reader-{namespace}', [{'apiGroups': [''], 'resources': ['services'], 'verbs': ['list']}])
     token = kube.token(namespace)
-    assert kube.ask('GET', '/api/v1/services', token=token)[0] == 200
+    lab.until(lambda: kube.ask('GET', '/api/v1/services', token=token)[0] == 200, what='the role being in force')
     assert kube.ask('GET', '/api/v1/secrets', token=token)[0] == 403
 
 

@@ -101,8 +101,8 @@ def test_the_lab_does_what_it_says_and_takes_everything_with_it(number, namespac
     folder = lab.wait(r'touch (\S+)/web3\.broken')[1]
     curl = lab.wait(r'curl -s http://(\S+)/metrics')
     lab.wait('warmup-released')
-    seen = subprocess.run(namespace.command('curl', '-s', f'http://{curl[1]}/metrics'), capture_output=True, text=True)
-    assert 'maglev_backend_state{backend="web4",state="up"} 1' in seen.stdout
+    until(lambda: 'maglev_backend_state{backend="web4",state="up"} 1' in subprocess.run(
+        namespace.command('curl', '-s', f'http://{curl[1]}/metrics'), capture_output=True, text=True).stdout, what='web4 being up')
     dashboard = lab.wait(r'the dashboard +(http://\S+/view/)')[1]
     until(lambda: '"connected":true' in subprocess.run(namespace.command('curl', '-s', dashboard + 'api/maglevds'),
                                                        capture_output=True, text=True).stdout, what='the dashboard')
@@ -125,7 +125,7 @@ def test_a_second_lab_says_why_it_cannot_start(start):
     first.wait('The lab is up')
     second = start()
     assert second.process.wait(PATIENCE) == 1
-    assert 'is another lab running?' in second.text
+    until(lambda: 'is another lab running?' in second.text, what='what it said')  # which is read by a thread
     assert first.end() == 0
 
 
@@ -206,7 +206,7 @@ def test_packets_go_where_the_lab_says(packets):
     before = lab.who()
     assert set(before) == {'web1', 'web2', 'web3'} and before.total() == 100
     assert 'www6' in lab.paste('a look')
-    assert 'Status: up' in lab.paste('FRR itself')
+    until(lambda: 'Status: up' in lab.paste('FRR itself'), what='BFD being up')
     for name in ('lb1', 'lb2'):
         assert {one['name'] for one in dashboard(lab, name)['frontends']} == {'www', 'www6', 'shop'}
     assert 'maglev_lbsync' in lab.paste('the metrics')
@@ -240,9 +240,12 @@ def test_the_way_is_explained_at_every_place_where_it_breaks(packets):
     assert explain('no route', 'the request is answered with 404: no route matches') == 1
     assert re.match(r'web[34] answers 10\.0\.15\.2 ', lab.paste('by host and path'))
     url = lab.wait(r'the dashboard +(http://\S+/view/)')[1] + 'api/way?q=shop.example%2Fapi%2Fcart'
-    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
-        way = json.load(answer)
-    assert way['whole'] and {one['place'] for one in way['steps']} >= {'lb1', 'lb2', 'rt1'}
+
+    def is_whole():
+        with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+            way = json.load(answer)
+        return way['whole'] and {one['place'] for one in way['steps']} >= {'lb1', 'lb2', 'rt1'}
+    until(is_whole, what='the same way in the dashboard')
 
     lab.wait('maglev-router of rt1 runs as process')
     lab.paste('a dead router')

@@ -60,7 +60,8 @@ def test_the_api_shows_the_state_in_the_words_of_the_original(world):
     site, space = Site(world), world.namespace
     world.settled(api={'http': 80}, web={'http': 20000})
     wait_refusal(site, f'{space}/late')
-    lab.until(lambda: site.get('/api/state')['endpoints'][f'{space}/api']['ready_count'] == 1, what='an endpoint')
+    lab.until(lambda: [site.get('/api/state')['endpoints'][f'{space}/api'][key] for key in ('ready_count', 'not_ready_count')] == [1, 1],
+              what='both endpoints')
     state = site.get('/api/state')
     mux = state['mux_services'][f'{space}/mux']
     assert {key: mux[key] for key in ('namespace', 'name', 'has_queue', 'external_dns_hostname', 'status_ingress')} == {

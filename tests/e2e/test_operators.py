@@ -184,8 +184,8 @@ def test_resume_cancels_a_planned_pause(start_api):
         api.refused('PauseBackend', Status.INVALID_ARGUMENT, text, name='a', **fields)
     # one that is disabled is paused when it is enabled within the time of the plan
     api.call('DisableBackend', name='b')
-    api.call('PauseBackend', name='b', reason='rack', **{'from': after(0.2)})
-    api.call('PauseBackend', name='c', **{'from': after(0.3)})
+    api.call('PauseBackend', name='b', reason='rack', **{'from': after(1)})
+    api.call('PauseBackend', name='c', **{'from': after(1.1)})
     daemon.wait('backend-transition', backend='c', to='paused')
     assert api.backend('b').state == 'disabled'
     api.call('EnableBackend', name='b')

@@ -83,9 +83,11 @@ def test_what_no_longer_fits_is_reported_and_dropped(kept):
     daemon = kept.start()
     daemon.api.call('PauseBackend', name='a')
     daemon.api.call('PauseBackend', name='b')
-    daemon.api.call('PauseBackend', name='c', until=time.time_ns() + 10**8)
+    end = time.time_ns() + 2 * 10**9
+    daemon.api.call('PauseBackend', name='c', until=end)
     daemon.api.call('SetFrontendPoolBackendWeight', frontend='www', pool='all', backend='c', weight=50)
     daemon.kill()  # before the pause of c ends
+    until(lambda: time.time_ns() > end, what='the end of the pause of c')
     daemon = kept.start(file('bc', weight=50))
     dropped = daemon.all('override-dropped')
     assert [(d['act'], d['backend'], d['level']) for d in dropped][:1] == [('paused', 'a', 'WARN')]
@@ -126,7 +128,7 @@ def test_a_disk_that_fails_stops_no_act_and_hides_nothing(kept):
 
 def test_an_override_that_ends_is_gone_from_the_file(kept):
     daemon = kept.start()
-    daemon.api.call('PauseBackend', name='a', until=time.time_ns() + 5 * 10**8)
+    daemon.api.call('PauseBackend', name='a', until=time.time_ns() + 2 * 10**9)
     assert len(kept.read()) == 1
     daemon.wait('override-ended')
     daemon.stop()

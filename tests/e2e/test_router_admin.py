@@ -483,7 +483,9 @@ def test_a_rollout_gives_each_client_one_generation(serve, route):
     share = sum(ports == {new.port} for _, ports in found)
     assert 30 <= share <= 90  # 60, and 6 is its deviation
     assert clients(router, 200) == [(statuses[:1], ports) for statuses, ports in found]
-    shown = router.ask('GET', '/rollout').json
+    # a request is counted after its client has the answer
+    shown = until(lambda: (it := router.ask('GET', '/rollout').json)['new']['answers'] + it['old']['answers'] == 800 and it,
+                  what='all answers')
     assert (shown['state'], shown['generation'], shown['from'], shown['percent'], shown['by']) == ('running', 2, 1, 30, 'client')
     assert shown['new'] == {'answers': share * 4, 'errors': 0} and shown['old'] == {'answers': (200 - share) * 4, 'errors': 0}
     assert router.ask('GET', '/routes').json['generation'] == 1
@@ -516,8 +518,8 @@ def test_a_good_rollout_reaches_everybody(serve, route):
     router = route(document(old))
     update(router, document(new), rollout=20, step=40, interval='100ms', min_requests=5)
     until(lambda: clients(router, 30) and router.ask('GET', '/rollout').json['state'] == 'finished')
-    assert [line['percent'] for line in router.all('rollout-step')] == [60, 100]
     router.wait('rollout-finished', generation=2, errors=0)
+    assert [line['percent'] for line in router.all('rollout-step')] == [60, 100]
     assert router.metrics().one('maglev_router_generation') == 2
     assert router.metrics().one('maglev_router_rollouts_total', result='finished') == 1
     assert {next(iter(ports)) for _, ports in clients(router, 20)} == {new.port}
@@ -556,7 +558,7 @@ def test_what_a_rollout_allows_meanwhile(serve, route):
     assert port_of(router) == new.port
     # servers that come and go are those of both generations
     assert set_servers(router, 'pool', {'servers': [f'127.0.0.1:{third.port}']}).json['generation'] == 4
-    shown = router.ask('GET', '/rollout').json
+    shown = until(lambda: (it := router.ask('GET', '/rollout').json)['new']['answers'] and it, what='the answer being counted')
     assert (shown['generation'], shown['from'], shown['new']['answers']) == (3, 4, 1)
     assert port_of(router) == third.port
     assert router.ask('POST', '/rollout/abort').json == {'status': 'ok', 'generation': 4}
@@ -597,8 +599,8 @@ def test_rollouts_under_load_fail_no_request(serve, route):
     router.wait_metric('maglev_router_generations_held', 1)
     metrics = router.metrics()
     assert metrics.one('maglev_router_rollouts_total', result='finished') == metrics.one('maglev_router_rollouts_total', result='aborted') == 30
-    assert metrics.one('maglev_router_answers_total', **{'class': '2xx'}) == sum(done)
-    assert metrics.one('maglev_router_aborts_total') == 0
+    router.wait_metric('maglev_router_answers_total', sum(done), **{'class': '2xx'})  # counted after the client has the answer
+    assert router.metrics().one('maglev_router_aborts_total') == 0
 
 
 def test_rollouts_that_are_refused(serve, route, running, folders):

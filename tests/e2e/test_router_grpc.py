@@ -207,7 +207,7 @@ def state(router, pool='pool'):
 
 def test_a_pool_is_probed_by_the_health_service(grpc_server, serve, route):
     server, other = grpc_server(), serve(echo)
-    probe = {'type': 'grpc', 'interval': '200ms'}
+    probe = {'type': 'grpc', 'interval': '1s', 'rise': 1, 'fall': 1}  # the interval is also the time for an answer
     pools = [{'name': 'pool', 'servers': [f'127.0.0.1:{server.port}'], 'probe': probe},
              {'name': 'missing', 'servers': [f'127.0.0.1:{server.port}'],
               'probe': {**probe, 'service': 'lab.missing'}},

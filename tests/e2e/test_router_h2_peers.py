@@ -14,6 +14,7 @@ from lab import PATIENCE, until
 from lab.backends import Backends
 from lab.http2 import Http2, Load, connect
 from lab.http2_servers import PIECE, SMALL, held, stream_of, websocket
+from lab.ports import free_port
 from lab.router import Wire, document, echo, large
 from lab.tls import Issuer, pair
 from lab.upgrades import Upgradable
@@ -188,12 +189,16 @@ def issuer(tmp_path_factory):
     return Issuer(tmp_path_factory.mktemp('issuer'))
 
 
-def secured(issuer, *hosts, **more):
+@pytest.fixture
+def port():
+    """One that listeners can share."""
+    return free_port()
+
+
+def secured(issuer, port, *hosts, **more):
     """Listeners with TLS, one for each host, at one address."""
-    with socket.create_server(('127.0.0.1', 0)) as taken:
-        port = taken.getsockname()[1]
-    return port, [{'name': f'web{i}', 'address': f'127.0.0.1:{port}', 'host': host, **more,
-                   'tls': {'certificates': [pair(issuer.issue(host, host))]}} for i, host in enumerate(hosts)]
+    return [{'name': f'web{i}', 'address': f'127.0.0.1:{port}', 'host': host, **more,
+             'tls': {'certificates': [pair(issuer.issue(host, host))]}} for i, host in enumerate(hosts)]
 
 
 def shake(port, name, *protocols):
@@ -205,9 +210,9 @@ def shake(port, name, *protocols):
     return sock, sock.selected_alpn_protocol()
 
 
-def test_alpn_decides(serve, route, issuer):
+def test_alpn_decides(serve, route, issuer, port):
     server = serve()
-    port, listeners = secured(issuer, 'a.example', 'b.example')
+    listeners = secured(issuer, port, 'a.example', 'b.example')
     listeners[1]['http2'] = False
     router = route(document(server, listeners=listeners, access_log={}))
     router.port_of('web0')
@@ -231,9 +236,9 @@ def test_alpn_decides(serve, route, issuer):
         assert wire.head().status == 400
 
 
-def test_the_subject_of_a_client_comes_with_each_stream(serve, route, issuer):
+def test_the_subject_of_a_client_comes_with_each_stream(serve, route, issuer, port):
     server = serve()
-    port, listeners = secured(issuer, 'a.example')
+    listeners = secured(issuer, port, 'a.example')
     listeners[0]['tls']['clients'] = {'ca': issuer.ca, 'mode': 'require', 'header': 'X-Subject'}
     router = route(document(server, listeners=listeners))
     router.port_of('web0')
@@ -244,8 +249,8 @@ def test_the_subject_of_a_client_comes_with_each_stream(serve, route, issuer):
     assert [head.get('x-subject') for head in server.requests] == ['CN=client,O=Lab'] * 2
 
 
-def test_clients_of_other_people_with_tls(serve, route, issuer, tmp_path):
-    port, listeners = secured(issuer, 'a.example')
+def test_clients_of_other_people_with_tls(serve, route, issuer, port, tmp_path):
+    listeners = secured(issuer, port, 'a.example')
     router = route(document(serve(large), listeners=listeners))
     router.port_of('web0')
     where = f'https://a.example:{port}'
@@ -267,9 +272,9 @@ stream.end();
     assert run('node', script, where, issuer.ca) == b'h2 zzzzzzz\n'
 
 
-def test_a_drain_with_tls_loses_nothing(serve, route, issuer):
+def test_a_drain_with_tls_loses_nothing(serve, route, issuer, port):
     go, arrived = threading.Event(), threading.Semaphore(0)
-    port, listeners = secured(issuer, 'a.example')
+    listeners = secured(issuer, port, 'a.example')
     router = route(document(serve(held(go, arrived)), listeners=listeners))
     router.port_of('web0')
     with Http2(sock=shake(port, 'a.example', 'h2')[0]) as client:

@@ -82,7 +82,9 @@ def test_a_mirror_gets_its_share(serve, route, share, low, high):
     with router.client() as client:
         for _ in range(500):
             assert client.get()[0].status == 200
-    until(lambda: low <= copies(router, 'answered') <= high, what='the share')
+    until(lambda: not {link['state'] for link in router.ask('GET', '/connections').json['servers']} & {'connecting', 'copying'},
+          what='the end of all copies')
+    assert low <= copies(router, 'answered') <= high
     assert copies(router, 'failed') == copies(router, 'cut') == 0
     assert len(mirror.requests) == copies(router, 'answered')
 

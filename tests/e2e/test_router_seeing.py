@@ -4,7 +4,6 @@ import socket
 import struct
 import subprocess
 
-from lab import until
 from lab.router import OK, answering, document
 
 CLASSES = ('1xx', '2xx', '3xx', '4xx', '5xx')
@@ -15,11 +14,9 @@ def answers(page, kind, **labels):
 
 
 def settled(router, name, value, **labels):
-    """The page as soon as the sample has that value: a request may end after its client has the answer."""
-    def look():
-        page = router.metrics()
-        return page if page.one(name, **labels) == value else None
-    return until(look, what=f'{name}{labels} == {value}')
+    """The page after the sample has that value: a request may end after its client has the answer, and while a page is written."""
+    router.wait_metric(name, value, **labels)
+    return router.metrics()
 
 
 # ---- metrics ----
@@ -80,7 +77,8 @@ def test_how_requests_fail_is_counted(serve, route):
         assert client.send('GET /cut HTTP/1.1\r\nHost: a\r\n\r\n').rest().endswith(b'abc')
     for _ in range(2):
         assert router.request(path='/again').status == 200
-    page = settled(router, 'maglev_router_route_aborts_total', 1, route='cut')
+    page = settled(router, 'maglev_router_route_latency_seconds_count', 2, route='again')
+    assert page.one('maglev_router_route_aborts_total', route='cut') == 1
 
     def failures(pool, port):
         return [page.one('maglev_router_server_failures_total', pool=pool, server=f'127.0.0.1:{port}', kind=kind)

@@ -230,6 +230,7 @@ def test_a_dead_server_is_passed_over(serve, route, closed_port):
     metrics = router.metrics()
     retries = metrics.one('maglev_router_stream_retries_total', stream='all')
     assert retries >= 8 and metrics.one('maglev_router_stream_aborts_total', stream='all') == 0
+    router.wait('access', count=20)
     assert max(line['tries'] for line in router.all('access')) == 2
 
 

@@ -237,8 +237,8 @@ def health_server(pair, state):
 def test_probes_have_the_same_rules(backends, certificates, authority, route, pair, state):
     server = nginx(backends, certificates[pair])
     doc = secured(server, ca=authority.ca, name=NAME)
-    doc['pools'][0]['probe'] = {'path': '/', 'interval': '100ms', 'rise': 1, 'fall': 1}
-    router = route(doc)
+    doc['pools'][0]['probe'] = {'path': '/', 'interval': '1s', 'rise': 1, 'fall': 1}
+    router = route(doc)  # an interval is also the time for an answer
     router.wait(f'server-{state}', timeout=PATIENCE)
     assert router.request().status == (200 if state == 'up' else 503)
 
@@ -247,7 +247,7 @@ def test_probes_send_a_proxy_header_before_tls(backends, certificates, authority
     pair = certificates['good']
     server = backends.nginx('ssl proxy_protocol', f'ssl_certificate {pair[0]}; ssl_certificate_key {pair[1]};')
     doc = secured(server, ca=authority.ca, name=NAME)
-    doc['pools'][0] |= {'send_proxy': True, 'probe': {'path': '/', 'interval': '100ms', 'rise': 1, 'fall': 1}}
+    doc['pools'][0] |= {'send_proxy': True, 'probe': {'path': '/', 'interval': '1s', 'rise': 1, 'fall': 1}}
     router = route(doc)
     router.wait('server-up')
     assert router.request().status == 200
@@ -291,7 +291,7 @@ def test_copies_go_by_tls(backends, certificates, authority, serve, route):
     router = route(doc)
     assert router.request().status == 200
     router.wait_metric('maglev_router_mirrored_total', 1, result='answered')
-    assert NAME in mirror.seen.read_text()
+    until(lambda: NAME in mirror.seen.read_text(), what='the name in the log of the mirror')  # it is written after the answer
 
 
 def test_a_probe_with_tls_begins_with_a_proxy_header_if_the_pool_does(backends, certificates, authority, route):

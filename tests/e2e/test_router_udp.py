@@ -12,6 +12,7 @@ import pytest
 from lab import PATIENCE, SLACK, until
 from lab.datagrams import Echo, Source, streaming
 from lab.net import Namespace
+from lab.ports import free_port
 from lab.process import Process
 from lab.upgrades import Upgradable
 
@@ -167,15 +168,15 @@ def test_weights_and_the_share_of_an_invalid_backend(echo, source, route):
     until(lambda: sessions(router) * 2 + dropped(router, 'no_backend') == 1000)
     lost = dropped(router, 'no_backend') / 2
     assert 50 < lost < 160 and lost == int(lost)  # both datagrams of a source have the same fate
+    until(lambda: len(one.sources) + len(two.sources) + lost == 500, what='the datagrams at the servers')
     assert 240 < len(one.sources) < 360 and 50 < len(two.sources) < 160
-    assert len(one.sources) + len(two.sources) + lost == 500
 
 
 def test_maglev_chooses_by_the_address_of_the_client(echo, source, route):
     servers = [echo(str(i)) for i in range(5)]
     router = route(streaming(*servers, pool={'balance': 'maglev'}))
     chosen = {}
-    for i in range(1, 40):
+    for i in range(1, 120):  # of 40, one in a thousand runs leaves a server out by chance
         answers = {source(router, source=(f'127.0.1.{i}', 0)).ask(b'x') for _ in range(3)}
         assert len(answers) == 1
         chosen[i] = answers.pop()
@@ -239,7 +240,7 @@ def test_one_client_has_a_part_of_the_sessions(echo, source, route):
 
 def test_ten_thousand_sources(echo, source, route):
     server = echo()
-    router = route(streaming(server, clients={'sessions': 12000, 'sessions_each': 12000}), threads=2)
+    router = route(streaming(server, stream={'idle_timeout': '1h'}, clients={'sessions': 12000, 'sessions_each': 12000}), threads=2)
     clients = []
     for i in range(0, 10000, 100):
         clients += [source(router, source=(f'127.1.{i % 7}.{i % 200 + 1}', 0)) for _ in range(100)]
@@ -470,9 +471,7 @@ class Dns(Process):
     """dnsmasq with an address for www.example and a long text for long.example."""
 
     def __init__(self, folder):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.bind(('127.0.0.1', 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.at = f'127.0.0.1:{self.port}'
         super().__init__(folder, 'dnsmasq', [
             'dnsmasq', '--keep-in-foreground', '--conf-file=/dev/null', f'--port={self.port}', '--listen-address=127.0.0.1',
@@ -546,9 +545,7 @@ def test_datagrams_that_are_too_long_for_the_path_are_sent_in_fragments(echo, so
 
 def test_datagrams_and_connections_on_one_address(echo, source, serve, route):
     """As DNS has it."""
-    http = serve()
-    with socket.create_server(('127.0.0.1', 0)) as probe:
-        port = probe.getsockname()[1]
+    http, port = serve(), free_port()
     document = streaming(echo(), address=f'127.0.0.1:{port}')
     document['listeners'].append({'name': 'tcp', 'address': f'127.0.0.1:{port}', 'protocol': 'tcp'})
     document['streams'].append({'name': 'tcp', 'listeners': ['tcp'], 'pool': 'tcp'})
@@ -580,7 +577,7 @@ def test_an_address_that_returns_finds_its_sessions(echo, source, route):
 
 def test_a_session_leaves_a_server_that_is_down_by_its_probes(echo, source, route):
     """A server that is silent and refuses nothing: only its probes tell."""
-    doors = [socket.create_server(('127.0.0.1', 0)) for _ in range(2)]
+    doors = [socket.create_server(('127.0.0.1', 0), backlog=4096) for _ in range(2)]  # nobody accepts the probes
     mute = threading.Event()
     servers = [Echo(str(i), port=door.getsockname()[1], answer=lambda name, data: [] if mute.is_set() and name == '0' else
                     [name.encode() + b':' + data]) for i, door in enumerate(doors)]

@@ -22,7 +22,7 @@ def test_a_server_that_returns_gets_its_share_step_by_step(start_fake, net, serv
     one, two = servers.open(), servers.open()
     check = {'check': Check(port=one.port), 'other': Check(port=two.port)}
     daemon = start_fake(config(check, {'one': (one.address, 'check'), 'two': (two.address, 'other')},
-                               {'www': frontend(VIP, slow('2s', 'one', 'two'))}, netns=net.probes.name, dataplane='vpp'))
+                               {'www': frontend(VIP, slow('6s', 'one', 'two'))}, netns=net.probes.name, dataplane='vpp'))
     for name, its in (('one', check['check']), ('two', check['other'])):
         daemon.wait_settled(name, its)
     daemon.plane.wait_weights(VIP, {one.address: 100, two.address: 100})

@@ -96,6 +96,7 @@ def test_a_session_that_ends_says_why(site):
 
 def test_the_speaker_says_what_is_wrong(site):
     speaker = site.speak()
+    until(lambda: speaker.frr().current, what='the answer of the reloader, which the peer does not wait for')
     info = speaker.call('GetSpeaker')
     assert info['name'] == os.uname().nodename and info['problem'] == '' and info['generation'] == '1' and info['bgp']
     assert [(one['name'], one['connected'], one['error']) for one in info['maglevds']] == [('a', True, '')]
@@ -120,7 +121,8 @@ def test_without_peers_there_is_no_bgp(alone):
 
 def test_a_watcher_gets_the_state_then_changes(site):
     speaker = site.speak(**{'drain-time': '1s'})
-    until(lambda: speaker.vip()['attracts'] and speaker.session()['prefixes_sent'] == '1', what='a settled speaker')
+    until(lambda: speaker.vip()['attracts'] and speaker.session()['prefixes_sent'] == '1' and speaker.frr().current,
+          what='a settled speaker')
     stream = watch(speaker.api)
     stream.wait('session', peer='tor')
     assert [event.WhichOneof('event') for event in stream.events] == ['speaker', 'announcement', 'session']

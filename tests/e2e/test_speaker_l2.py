@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import time
 
@@ -19,6 +20,7 @@ from lab.segment import VIP4, VIP6, Segment
 NOBODY = 65534
 HEARTBEAT = 0.2
 SILENCE = 3 * HEARTBEAT  # the shortest that means death
+TIMESTAMPNS = 35  # SO_TIMESTAMPNS: when the kernel got a frame, and not when we read it
 
 
 @pytest.fixture
@@ -289,10 +291,12 @@ def test_a_claim_is_announced_for_five_seconds(segment, join):
     with segment.client.inside(socket.socket, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as wire:
         wire.bind(('eth0', 0))
         wire.settimeout(PATIENCE)
+        wire.setsockopt(socket.SOL_SOCKET, TIMESTAMPNS, 1)
         join(0, 200)
         requests, replies, adverts = [], [], []
         while len(adverts) < 5 or len(replies) < 5:
-            frame, at = wire.recv(2048), time.time()
+            frame, ((_, _, stamp),), *_ = wire.recvmsg(2048, 64)
+            at = sum(part * unit for part, unit in zip(struct.unpack('=qq', stamp), (1, 1e-9)))
             if frame[12:14] == b'\x08\x06' and frame[38:42] == socket.inet_aton(VIP4) == frame[28:32]:
                 assert frame[:6] == b'\xff' * 6 and frame[6:12] == frame[22:28]
                 (requests if frame[21] == 1 else replies).append(at)

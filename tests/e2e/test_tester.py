@@ -72,7 +72,7 @@ def test_every_way_to_fail_has_its_class(net, servers, write):
     late.behave('hang')
     gone.refuse()
     path = write({'bad': bad, 'late': late, 'gone': gone})
-    bad, late, gone = batch(net, '--config', path, '--scheme', 'http', '--timeout', '100ms', code=1)
+    bad, late, gone = batch(net, '--config', path, '--scheme', 'http', '--timeout', '2s', code=1)
     for vip, kind in ((bad, 'http-err'), (late, 'timeout'), (gone, 'net-err')):
         assert vip['ok'] == 0 and vip['failed'] == vip['errors'][kind] == sum(vip['errors'].values()) > 0
         assert not vip['passed'] and vip['success'] == 0
@@ -231,7 +231,7 @@ def test_a_report_that_cannot_be_written_is_a_failure(net, servers, write):
 @pytest.fixture
 def screen(net, terminal):
     def screen(path, *flags, **options):
-        it = terminal(command(net, '--config', path, '--interval', '20ms', '--timeout', '500ms', *flags), **options)
+        it = terminal(command(net, '--config', path, '--interval', '20ms', '--timeout', '3s', *flags), **options)
         it.wait_text('VIP ')
         return it
 

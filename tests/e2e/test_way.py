@@ -8,7 +8,7 @@ import urllib.parse
 import pytest
 
 from lab import until
-from lab.proxies import free_port
+from lab.ports import free_port
 from lab.programs import program
 from lab.router import echo
 from lab.speaker import SpeakerApi

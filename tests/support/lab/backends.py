@@ -6,8 +6,9 @@ import pathlib
 import subprocess
 import threading
 
+from lab.ports import free_port
 from lab.process import DIE_WITH_PARENT
-from lab.proxies import free_port, listens
+from lab.proxies import listens
 from lab.wait import PATIENCE, until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -70,7 +71,7 @@ class Node(Backend):
 
     def requests(self, path=None):
         """There is at least one: a line may come after the answer."""
-        until(lambda: any(path in (None, line.get('path')) for line in self.said), what=f'a request for {path}')
+        until(lambda: any('path' in line and path in (None, line['path']) for line in self.said), what=f'a request for {path}')
         return [line for line in self.said if 'path' in line and path in (None, line['path'])]
 
 

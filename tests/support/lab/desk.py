@@ -18,6 +18,7 @@ from lab.process import DIE_WITH_PARENT
 from lab.programs import program
 from lab.wait import PATIENCE
 
+SEVERAL = 3 * PATIENCE  # s: most blocks have several commands
 # mounted over /etc of this process alone
 ENTER = 'mount --bind "$0" /etc && cd "$1" && exec sh -ec "$2"'
 # the unit maglevd: as deploy/systemd/maglevd.service, without systemd. tests/package/inside has the real one.
@@ -97,7 +98,7 @@ class Desk:
         enter = self.namespace.command() if self.namespace else []
         return [*DIE_WITH_PARENT, *enter, 'unshare', '-m', 'sh', '-c', ENTER, self.etc, self.home, text]
 
-    def say(self, text, status=0, timeout=PATIENCE, **how):
+    def say(self, text, status=0, timeout=SEVERAL, **how):
         """Runs commands; returns what they wrote to standard output."""
         done = subprocess.run(self.command(text), env=self.env, capture_output=True, text=True, timeout=timeout, check=False,
                               **({'stdin': subprocess.DEVNULL} if 'input' not in how else {}), **how)

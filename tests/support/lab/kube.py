@@ -231,7 +231,7 @@ class Kube:
         name = f'{prefix}-{secrets.token_hex(4)}'
         self.do('POST', '/api/v1/namespaces', {'metadata': {'name': name}})
         for made in ('serviceaccounts/default', 'configmaps/kube-root-ca.crt'):
-            until(lambda: self.ask('GET', f'/api/v1/namespaces/{name}/{made}')[0] == 200, what=made)
+            until(lambda: self.ask('GET', f'/api/v1/namespaces/{name}/{made}')[0] == 200, READY, made)
         return name
 
     def create(self, path, name, **parts):
@@ -333,7 +333,7 @@ class Kube:
     def audit(self, user):
         """The writes of a user so far."""
         with open(self.path('audit.log'), encoding='utf-8') as file:
-            lines = [json.loads(line) for line in file]
+            lines = [json.loads(line) for line in file if line.endswith('\n')]  # the last one may be unfinished
         return [line for line in lines if line['user']['username'] == user]
 
     def writes_settled(self, path='/api/v1/namespaces/default/configmaps'):

@@ -12,7 +12,7 @@ import os
 import re
 
 from lab.programs import ROOT
-from lab.wait import until
+from lab.wait import PATIENCE, until
 
 FOLDER = os.path.join(ROOT, 'deploy/kubernetes')
 SHIPPED = 'metallb-system'
@@ -136,12 +136,12 @@ class Metal:
         got = self.kube.do('GET', self.service_path(name))
         return [one['ip'] for one in got['status'].get('loadBalancer', {}).get('ingress', ())]
 
-    def wait_addresses(self, name, *expected, timeout=None):
+    def wait_addresses(self, name, *expected, timeout=PATIENCE):
         """Waits for these addresses; for any, if none are given."""
         if expected:
-            until(lambda: self.addresses(name) == list(expected), what=f'{name} having {expected}')
+            until(lambda: self.addresses(name) == list(expected), timeout, f'{name} having {expected}')
         else:
-            until(lambda: self.addresses(name), what=f'{name} having an address')
+            until(lambda: self.addresses(name), timeout, f'{name} having an address')
         return self.addresses(name)
 
     def annotation(self, name, key='ip-allocated-from-pool'):

@@ -2,20 +2,14 @@
 """A Prometheus that scrapes daemons of a story."""
 import json
 import os
-import socket
 import subprocess
 import urllib.error
 import urllib.parse
 import urllib.request
 
+from lab.ports import free_port
 from lab.process import DIE_WITH_PARENT
 from lab.wait import PATIENCE, until
-
-
-def free_port():
-    with socket.socket() as it:
-        it.bind(('127.0.0.1', 0))
-        return it.getsockname()[1]
 
 
 class Prometheus:

@@ -4,6 +4,7 @@ import re
 import socket
 import subprocess
 
+from lab.ports import free_port
 from lab.wait import PATIENCE, until
 
 HAPROXY = '''
@@ -32,11 +33,6 @@ http {{
 }}
 '''
 KINDS = {'HAProxy': (HAPROXY, ['haproxy', '-db', '-f']), 'nginx': (NGINX, ['nginx', '-c'])}
-
-
-def free_port():
-    with socket.create_server(('127.0.0.1', 0)) as taken:
-        return taken.getsockname()[1]
 
 
 def listens(port):

@@ -77,18 +77,24 @@ class Servers:
         self.addresses = [f'127.0.0.{i + 1}' for i in range(n)]
         first = socket.create_server((self.addresses[0], 0))
         self.port = first.getsockname()[1]
-        self.sockets = {self.addresses[0]: first}
+        self.sockets, self.held = {self.addresses[0]: first}, {}
         for address in self.addresses[1:]:
             self.up(address)
 
     def up(self, address):
+        if address in self.held:
+            self.held.pop(address).close()
         self.sockets[address] = socket.create_server((address, self.port))
 
     def down(self, address):
+        """Connections are refused, and nobody else gets the port meanwhile."""
         self.sockets.pop(address).close()
+        self.held[address] = it = socket.socket()
+        it.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        it.bind((address, self.port))
 
     def close(self):
-        for one in self.sockets.values():
+        for one in [*self.sockets.values(), *self.held.values()]:
             one.close()
 
     def config(self, warmup='0s'):
