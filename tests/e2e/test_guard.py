@@ -81,8 +81,7 @@ def test_a_namespace_that_vanishes_holds_all_weights_and_its_return_heals(farm):
     for line in assert_held(farm, mark):
         assert line['code'] == 'L4CON' and f'enter netns {farm.net.probes.name}' in line['reason']
     mark = farm.daemon.mark()
-    farm.net.probes.create()
-    farm.net.reconnect()
+    farm.net.bring_back()
     assert_released(farm, mark)
 
 
@@ -174,6 +173,5 @@ def test_a_namespace_that_is_not_there_yet_is_waited_for(start_fake, own_net, ow
     own_net.probes.delete()
     daemon = start_fake(config({'c': check}, {'b': (server.address, 'c')}, netns=own_net.probes.name, dataplane='vpp'))
     assert 'enter netns' in daemon.wait_state('b', 'down')['reason']
-    own_net.probes.create()
-    own_net.reconnect()
+    own_net.bring_back()
     daemon.wait_state('b', 'up')

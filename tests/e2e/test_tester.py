@@ -11,10 +11,11 @@ import socket
 import struct
 import subprocess
 import termios
+import time
 
 import pytest
 
-from lab import PATIENCE, config, frontend, pool, program
+from lab import PATIENCE, config, frontend, pool, program, until
 
 WEB1, WEB2 = 'X-IPng-Frontend: web1', 'X-IPng-Frontend: web2'
 
@@ -525,7 +526,7 @@ def test_signals_give_the_terminal_back(net, servers, write, screen):
 
 def test_ctrl_z_gives_the_terminal_back_and_fg_takes_it_again(net, servers, write, terminal):
     a = servers.open()
-    line = ' '.join([program('maglevt'), '--config', write({'www': a}), '--scheme', 'http', '--interval', '20ms'])
+    line = ' '.join([program('maglevt'), '--config', write({'www': a}), '--scheme', 'http', '--interval', '20ms', '--timeout', '5s'])
     it = terminal(net.probes.command('bash', '--norc', '--noediting', '-i'), env={'PS1': 'ready> '})
     it.wait_last('ready>')
     it.type(line, 'Enter')
@@ -533,9 +534,11 @@ def test_ctrl_z_gives_the_terminal_back_and_fg_takes_it_again(net, servers, writ
     assert not it.echoes
     a.behave('hang')  # one is in flight: the pause is not its fault
     a.wait_more(1)
+    began = time.monotonic()
     it.type('^Z')
     it.wait(lambda s: not s.full and 'Stopped' in s.text, 'the shell')
     assert it.echoes
+    until(lambda: time.monotonic() > began + 5, what='the end of the time that a request has')
     a.answer()
     it.resize(120, 30)
     it.type('fg', 'Enter')

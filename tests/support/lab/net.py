@@ -44,13 +44,17 @@ def sweep():
 class Namespace:
     def __init__(self, tag):
         self.name = f'mgl{os.getpid()}-{next(_serial)}{tag}'
-        self.create()
-
-    def create(self):
         _ip('netns', 'add', self.name)
         _alive[self.name] = self
         self._thread = None
         self.ip('link set lo up')
+
+    def become(self, other):
+        """The name, which was deleted, is that of the other namespace now; the other one has none any more."""
+        with open(self.path, 'x', encoding='ascii'):
+            subprocess.run(['mount', '--bind', other.path, self.path], check=True)
+        _alive[self.name], self._thread = self, None
+        other.delete()
 
     @property
     def path(self):
@@ -120,22 +124,25 @@ class Net:
         self.servers = Namespace('s')
         self.probes = Namespace('p')
         self._addresses = ['10.77.0.254', 'fd77::ff']
-        self._connect()
+        self._connect(self.probes)
 
-    def reconnect(self):
-        """Called after the probes' namespace was made again: restores the link and addresses of the servers.
+    def bring_back(self):
+        """Makes the probes' namespace again, which was deleted. Its name appears when its link and addresses are there: a probe never
+        sees a part of them.
 
         The kernel removes a namespace, and the old link with it, asynchronously.
         """
         until(lambda: subprocess.run(['ip', '-n', self.servers.name, 'link', 'show', 'veth'],
                                      capture_output=True).returncode, what='the end of the old link')
-        self._connect()
+        made = Namespace('again')
+        self._connect(made)
+        self.probes.become(made)
 
-    def _connect(self):
+    def _connect(self, probes):
         """Makes the link; the servers' side first, then the probes'."""
-        _batch([f'link add veth netns {self.servers.name} type veth peer name veth netns {self.probes.name}'])
+        _batch([f'link add veth netns {self.servers.name} type veth peer name veth netns {probes.name}'])
         self.servers.ip('link set veth up', *(self._line(address) for address in self._addresses))
-        self.probes.ip('link set veth up', *(f'addr add {a}/16 dev veth' for a in self.SOURCES4),
+        probes.ip('link set veth up', *(f'addr add {a}/16 dev veth' for a in self.SOURCES4),
                        *(f'addr add {a}/64 dev veth nodad preferred_lft {life}'
                          for a, life in zip(self.SOURCES6, ('forever', '0'))))
 
