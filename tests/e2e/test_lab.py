@@ -91,7 +91,13 @@ class Lab:
     def end(self, number=signal.SIGINT):
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(PATIENCE)
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired as error:
+            at = len(self.text)
+            self.process.send_signal(signal.SIGUSR1)
+            self.wait('most recent call first', timeout=PATIENCE)
+            raise AssertionError(f'it does not end: {self.text[at:]}') from error
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=['Ctrl-C', 'SIGTERM'])

@@ -227,7 +227,9 @@ class Packets(Demo):
             for name in node.names():
                 threading.Thread(target=self.keep, args=(node, name), daemon=True).start()
         threading.Thread(target=self.obey, daemon=True).start()
-        self.over.wait()
+        # Python runs its handlers in this thread, but the kernel may give a signal to another one, which does not wake it
+        while not self.over.wait(1):
+            pass
         return 0
 
     def tell(self, pids):
