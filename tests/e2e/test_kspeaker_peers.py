@@ -2,6 +2,7 @@
 """maglev-speaker on a node of a real cluster, with every kind of session that a BGPPeer can have, and with both ways to announce at
 once. BIRD is most of the peers, gobgpd is one, and another FRR the unnumbered one."""
 import itertools
+import json
 import signal
 import socket
 
@@ -155,6 +156,9 @@ def test_bfd_is_shown_and_takes_the_session_down(site):
     finally:
         site.bird.signal(signal.SIGCONT)
     session(site, 'tor', bgpStatus='Established', bfdStatus='Up', message='')
+    # BIRD finds that its own timer of BFD has run out, too, and may end the session once more
+    lab.until(lambda: json.loads(site.nodes[0].frr.ask(f'show bgp neighbors {address} json'))[address].get('bgpTimerUpMsec', 0) > 3000,
+              what='a session of three seconds')
 
 
 def resolve(site, address, node):

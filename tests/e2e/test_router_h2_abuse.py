@@ -29,7 +29,7 @@ def hall(serve, route):
         if more:
             rules = {'routes': more['routes'], 'pools': rules['pools'] + more['pools']}
         router = route(rules, threads=1, env=SMALL)
-        router.server, router.bystander = server, Bystander(router.port_of('default'))
+        router.server, router.bystander = server, Bystander(router)
         for _ in range(50):  # its memory has its size
             router.bystander.ask()
         router.bystander.waits.clear()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Floods of HTTP/2 frames over one connection, and a bystander on another who wants to be served."""
 import contextlib
+import os
 import socket
 import statistics
 import threading
@@ -8,6 +9,7 @@ import time
 
 from lab.h2 import DATA, GOAWAY, PREFACE, RST_STREAM, SETTINGS, frame
 from lab.http2 import Http2
+from lab.turns import waited
 from lab.wait import PATIENCE
 
 CALM = 11  # ENHANCE_YOUR_CALM
@@ -74,15 +76,16 @@ class Flood:
 
 
 class Bystander:
-    """Asks again and again on a connection of its own while something goes on. waits: seconds for each answer."""
+    """Asks again and again on a connection of its own while something goes on. waits: seconds for each answer, without those in
+    which the router, or this process, had no processor."""
 
-    def __init__(self, port):
-        self.client, self.waits = Http2(port), []
+    def __init__(self, router):
+        self.client, self.waits, self.pids = Http2(router.port_of('default')), [], (router.pid, os.getpid())
 
     def ask(self):
-        began = time.monotonic()
+        began, late = time.monotonic(), waited(*self.pids)
         assert self.client.get('/bystander').status == 200
-        self.waits.append(time.monotonic() - began)
+        self.waits.append(max(0, time.monotonic() - began - (waited(*self.pids) - late)))
 
     def while_running(self, flood, seconds):
         """Until the flood has ended, or for that time (None: for that time); at least some requests."""

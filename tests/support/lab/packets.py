@@ -108,7 +108,7 @@ class Edge(fabric.Server):
 
 class Packets(Demo):
     def __init__(self):
-        self.pair = Pair(config_of, bfd_ms=100, multiplier=3, level='info', vips=ANNOUNCED, **{'drain-time': '10s', 'min-up': '1s'})
+        self.pair = Pair(config_of, bfd_ms=200, multiplier=3, level='info', vips=ANNOUNCED, **{'drain-time': '10s', 'min-up': '1s'})
         self.fabric = self.pair.fabric
         super().__init__(self.fabric.folder)
         self.edge = Edge(self.fabric)
@@ -253,7 +253,7 @@ class Packets(Demo):
     a drain of all    lab drain 1; lab drain 2    (explain {vip}: nobody announces it; lab undrain 1; lab undrain 2)
     the traffic       traffic    (a line each second; leave it running beside the rest)
     the routes        router ip route show {vip}    (or {VIPS['www6']})
-    a dead balancer   lab off 1    (as if its power failed: BFD notices after 0.3 s, all goes through balancer 2)
+    a dead balancer   lab off 1    (as if its power failed: BFD notices after 0.6 s, all goes through balancer 2)
     and back          lab on 1    (as if it booted)
     a dead program    kill -9 {first.process('bgpd').pid}    (bgpd of balancer 1; or any other: nothing happens; back after {RESTART} s)
     a drain of one    lab drain 1    (traffic moves at once, the routes go after 10 s; lab undrain 1)
