@@ -445,12 +445,16 @@ static void write_globals(struct view *v, const struct frr_router *r)
 			 " no bgp default ipv4-unicast\n");
 	/*
 	 * While bgpd waits for other peers that could share the first updates of a session, FRR
-	 * before 10.3 loses withdrawals. No two peers here could: each has its own route map. But
-	 * after a graceful restart a fixed time, even a long one, makes FRR 8.4 end the restart
-	 * before it sends its routes, and the peer removes them.
+	 * before 10.3 loses withdrawals. No two peers here could: each has its own route map.
+	 *
+	 * With graceful restart it has to wait. The routes of a bgpd that was started again pass
+	 * their route maps 5 s after it has read its file, and its sessions come up in the second
+	 * before. Two seconds later the routes are there; earlier, it would tell the peer that
+	 * there are no more, and the peer would remove them until they come.
 	 */
-	buf_adds(v->out,
-		 restart ? " bgp graceful-restart preserve-fw-state\n" : " coalesce-time 0\n");
+	buf_adds(v->out, restart ? " coalesce-time 2000\n"
+				   " bgp graceful-restart preserve-fw-state\n"
+				 : " coalesce-time 0\n");
 	/*
 	 * The last line is a default, which FRR does not print. So frr-reload.py always has a line
 	 * to add in a router that exists; that of FRR 8.4 ends with an exception if it has only new

@@ -509,6 +509,7 @@ static void only_constant_lines_are_foreign(void **state)
 		"router bgp 64512: bgp router-id 10.0.0.1",
 		"router bgp 64512: no bgp ebgp-requires-policy",
 		"router bgp 64512: no bgp default ipv4-unicast",
+		"router bgp 64512: coalesce-time 2000",
 		"router bgp 64512: bgp graceful-restart preserve-fw-state",
 		"router bgp 64512: no bgp network import-check",
 		"router bgp 64512: no bgp shutdown",

@@ -40,10 +40,10 @@ def session_age(node):
 def site(cluster):
     """
     The route was never removed, whatever the story did. With graceful restart bgpd of FRR 8.4 can lose a withdrawal in the
-    first second of a session (docs/guide/announce.md), so stories begin after that.
+    first two seconds of a session (docs/guide/announce.md), so stories begin after that.
     """
     cluster.bird.wait(cluster.route(1))
-    lab.until(lambda: session_age(cluster.nodes[0]) > 2, what='a session of two seconds')
+    lab.until(lambda: session_age(cluster.nodes[0]) > 3, what='a session of three seconds')
     yield cluster
     assert cluster.bird.history(cluster.route(1)).count('removed') == 0
 
@@ -79,9 +79,10 @@ def test_bgpd_is_killed(site):
     site.service('before', 5, site.nodes)
     site.bird.wait(site.route(5))
     lab.until(lambda: site.route(5) in frr.saved(), what='the saved file')
+    since = site.nodes[0].speaker.mark()
     frr.kill('bgpd')
     frr.revive('bgpd')
-    site.nodes[0].speaker.wait('bgpd-restarted')
+    site.nodes[0].speaker.wait('bgpd-restarted', since)
     site.service('after', 6, site.nodes)
     site.bird.wait(site.route(6))
     site.bird.wait(site.route(5))

@@ -221,6 +221,9 @@ class Frr:
         return found
 
     def saved(self):
-        """Its file, as it was last written."""
-        with open(os.path.join(self.etc, 'frr.conf'), encoding='ascii') as file:
-            return file.read()
+        """Its file, as it was last written; '' in the moment in which it is written: vtysh moves the old one away first."""
+        try:
+            with open(os.path.join(self.etc, 'frr.conf'), encoding='ascii') as file:
+                return file.read()
+        except FileNotFoundError:
+            return ''
