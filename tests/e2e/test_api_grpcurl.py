@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lab import VIP, config, frontend, pool
+from lab import VIP, config, frontend, pool, until
 from lab.api import METHODS
 from lab.grpcurl import Grpcurl
 
@@ -46,6 +46,7 @@ def test_list_describe_and_call(reached):
     assert json.loads(grpcurl.text('grpc.health.v1.Health/Check'))['status'] == 'SERVING'
 
     grpcurl.command += ['-max-time', '1']
-    watched = grpcurl.run('maglev.Maglev/WatchEvents', data='{"backend": true}')
+    # on a busy machine the time may be over before there is a connection
+    watched = until(lambda: (done := grpcurl.run('maglev.Maglev/WatchEvents', data='{"backend": true}')).stdout and done, what='an event')
     assert 'Code: DeadlineExceeded' in watched.stderr
     assert json.loads(watched.stdout)['backend']['to'] == 'paused'

@@ -7,7 +7,7 @@ import pytest
 from lab import config, frontend, pool, until
 from lab.api import as_json
 from lab.h2 import DATA, Connection, messages, request
-from lab.turns import Turns, long_turns
+from lab.turns import ATTEMPTS, Turns, long_turns, waited
 
 BACKENDS, FRONTENDS = 10000, 1000
 ADDRESSES = [f'10.{1 + n // 65536}.{n // 256 % 256}.{n % 256}' for n in range(BACKENDS)]
@@ -69,14 +69,18 @@ def test_plans_for_many_are_made_one_by_one(daemon):
         page = daemon.metrics()
         return page.one('maglev_loop_lag_seconds_count') - page.one('maglev_loop_lag_seconds_bucket', le=limit)
 
-    before = over('0.25')
-    client = Connection(daemon.api_port)
-    client.send(b''.join(request('/maglev.Maglev/SyncVPPLBState', b'\x10\x01', stream=2 * n + 1) for n in range(64)))
-    for _ in range(64):
-        client.wait(DATA)
-    client.close()
-    daemon.wait_metric('maglev_grpc_calls_total', 64, method='SyncVPPLBState', status='OK')
-    assert over('0.25') == before
+    for attempt in range(1, ATTEMPTS + 1):
+        before, late = over('0.25'), waited(daemon.pid)
+        client = Connection(daemon.api_port)
+        client.send(b''.join(request('/maglev.Maglev/SyncVPPLBState', b'\x10\x01', stream=2 * n + 1) for n in range(64)))
+        for _ in range(64):
+            client.wait(DATA)
+        client.close()
+        daemon.wait_metric('maglev_grpc_calls_total', 64 * attempt, method='SyncVPPLBState', status='OK')
+        long = over('0.25') - before
+        if not long or waited(daemon.pid) - late < 0.25:  # otherwise it may only have waited for a processor
+            break
+    assert not long
 
 
 def test_replays_to_many_are_made_in_slices(shipped):

@@ -7,6 +7,7 @@ import pytest
 
 from lab import SPARE, VIP, Check, config, frontend, pool, until
 from lab.api import Status
+from lab.turns import waited
 
 OTHER = '198.51.100.20'
 
@@ -147,6 +148,7 @@ def test_a_weight_reaches_the_data_plane_at_once(pair):
     set_weight(20, flush=True)
     pair.plane.wait_journal(f'as-weight {VIP}:80/tcp {pair.a.address} 20->20 flush')
     set_weight(0)
+    pair.plane.wait_weights(VIP, pair.www(0, 100, 0))  # otherwise both may be one sync, in another order
     set_weight(0, 'b', flush=True)
     pair.plane.wait_weights(VIP, pair.www(0, 0, 100))
     assert pair.plane.weights(OTHER) == pair.more(100, 100)
@@ -158,6 +160,7 @@ def test_a_weight_reaches_the_data_plane_at_once(pair):
     row = set_weight(100)
     assert (row.weight, row.mutated) == (100, False)
     pair.plane.wait_weights(VIP, pair.www(100, 0, 0))
+    pair.daemon.wait('weight-set', count=5)
     assert len(pair.daemon.all('weight-set')) == 5
 
 
@@ -188,10 +191,10 @@ def test_reason_and_end_are_shown_wherever_the_override_is(pair):
 def test_an_override_ends_by_itself(pair, act, state, code):
     """FR-3: until; the backend is probed again and comes back"""
     pair.start()
-    until_ns = after(0.3)
+    until_ns, late = after(2), waited(pair.daemon.pid)  # it must not be over when it arrives
     assert pair.api.call(f'{act}Backend', name='a', until=until_ns).state == state
     line = pair.daemon.wait('backend-transition', code=code)
-    assert 0 <= line.at - until_ns / 1e9 < 1
+    assert 0 <= line.at - until_ns / 1e9 < 1 + waited(pair.daemon.pid) - late
     pair.daemon.wait_state('a', 'up', pair.daemon.lines.index(line))
     assert not pair.api.backend('a').HasField('override')
     pair.plane.wait_weights(VIP, pair.www(100, 100, 0))

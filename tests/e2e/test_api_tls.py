@@ -89,6 +89,7 @@ def test_operators_may_change_and_everybody_else_with_a_certificate_may_read(sta
     for method, fields in CHANGES.items():
         alice.call(method, **fields)
     watch = bob.watch(backend=True)
+    watch.wait('backend', backend='a', replay=True)
     daemon.maglevc(certificates.alice).text('set', 'backend', 'a', 'pause', 'reason', 'mine')
     assert watch.wait('backend', to='paused', replay=False).reason == 'mine'
     assert bob.backend('a').override.reason == 'mine'

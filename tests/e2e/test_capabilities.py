@@ -68,7 +68,8 @@ def test_with_ambient_capabilities_everything_works_and_nothing_is_in_force_betw
     for name, check in checks.items():
         daemon.wait_settled(name, check)
     assert not daemon.all('capability-missing')
-    seen = [sets_of(daemon) for _ in range(50)]
+    seen = []  # not all at once: it may be without a processor just when one is in force
+    until(lambda: seen.append(sets_of(daemon)) or len(seen) == 50, what='50 looks')
     assert sorted(s['Eff'] for s in seen)[len(seen) // 2] == 0
     assert {s['Eff'] for s in seen} <= {0, NET_RAW, SYS_ADMIN, NET_RAW | SYS_ADMIN}
     assert {s['Prm'] for s in seen} == {NET_RAW | SYS_ADMIN}

@@ -121,8 +121,8 @@ def test_http_is_no_different(daemon, crowd, net, hello):
     other.sendall(b'GET /healthz HTTP/1.0\r\n\r\n')
     assert other.makefile('rb').readline().split()[1] == b'200'
     other.close()
-    closed = [one for one in made if ends(one)]
-    assert len(closed) >= 750 and closed[0] is made[0]
+    closed = until(lambda: len(ended := [one for one in made if ends(one)]) >= 750 and ended, what='750 closed ones')
+    assert closed[0] is made[0]
 
 
 def ends(one):

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from lab import Daemon, Process, Running
+from lab import PATIENCE, Daemon, Process, Running
 
 FRONTEND = ('maglevd-frontend', '--server', '127.0.0.1:1', '--listen', '127.0.0.1:0')
 QUIET = 'trap "exit 0" TERM; echo ready; while :; do read -t 1 line </dev/zero; done'
@@ -120,7 +120,8 @@ def test_a_bad_end_is_told(shell, script, complaint):
 
 def test_one_that_does_not_end_is_ended(shell, monkeypatch):
     deaf = shell(QUIET.replace('exit 0', 'true'))
-    monkeypatch.setattr(deaf, 'end', lambda timeout=0.3: Process.end(deaf, timeout))
+    short = iter([0.3])  # until it is killed; then it has all the time that it needs
+    monkeypatch.setattr(deaf, 'end', lambda timeout=PATIENCE: Process.end(deaf, next(short, timeout)))
     with pytest.raises(Exception, match='timed out'):
         deaf.stop()
     assert not deaf.is_running()

@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextlib
 import http.cookies
+import os
 import socket
 import struct
 import threading
@@ -12,6 +13,7 @@ import pytest
 
 from lab import PATIENCE, SLACK, until
 from lab.dashboard import CREDENTIALS, USER, basic
+from lab.turns import waited
 
 WHOAMI = '/admin/api/whoami'
 
@@ -37,6 +39,17 @@ def guess(address=None):
     return '\r\n'.join([*lines, '', '']).encode()
 
 
+class Clock:
+    """Seconds since now, without those in which the dashboard, or this process, had no processor."""
+
+    def __init__(self, dashboard):
+        self.pids = dashboard.pid, os.getpid()
+        self.began, self.late = time.monotonic(), waited(*self.pids)
+
+    def seconds(self):
+        return time.monotonic() - self.began - max(0, waited(*self.pids) - self.late)  # a thread that ended takes its time away
+
+
 @contextlib.contextmanager
 def guessing(dashboard, threads):
     """Wrong passwords from one address, as fast as they are answered."""
@@ -58,15 +71,15 @@ def guessing(dashboard, threads):
 
 @pytest.mark.parametrize('user, password', [(USER, ''), (USER, 'wrong'), ('other', 's3cret: ü'), ('', '')])
 def test_a_wrong_password_takes_a_second_and_nobody_else_waits(dashboard, user, password):
-    before = time.monotonic()
+    before, clock = time.monotonic(), Clock(dashboard)
     with concurrent.futures.ThreadPoolExecutor(1) as pool_:
         wrong = pool_.submit(dashboard.ask, 'GET', '/admin/', basic(user, password))
         while not wrong.done():
-            asked = time.monotonic()
+            asked = Clock(dashboard)
             assert dashboard.ask('GET', '/admin/api/whoami', basic()).status == 200
             assert dashboard.ask('GET', '/view/api/state').status == 200
-            assert time.monotonic() - asked < 0.5 + SLACK
-    assert wrong.result().status == 401 and 1 <= time.monotonic() - before < 1 + SLACK
+            assert asked.seconds() < 0.5 + SLACK
+    assert wrong.result().status == 401 and 1 <= time.monotonic() - before and clock.seconds() < 1 + SLACK
     dashboard.wait('login-failed', peer='127.0.0.1')
 
 
@@ -84,12 +97,16 @@ def test_guessing_with_many_connections_is_no_faster(dashboard):
 
 
 def test_who_does_not_wait_for_the_answer_guesses_no_faster(dashboard):
-    for number in range(8):
-        with socket.create_connection(('127.0.0.1', dashboard.port), PATIENCE) as s:
-            s.sendall(guess())
-            dashboard.wait('login-failed', count=number + 1)
-            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))  # reset
-    assert dashboard.ask('GET', '/admin/', basic('u', 'p')).status == 429
+    def is_refused():
+        mark = dashboard.mark()
+        for number in range(8):
+            with socket.create_connection(('127.0.0.1', dashboard.port), PATIENCE) as s:
+                s.sendall(guess())
+                dashboard.wait('login-failed', mark, count=number + 1)
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))  # reset
+        return dashboard.ask('GET', '/admin/', basic('u', 'p')).status == 429
+
+    until(is_refused, what='the bound')  # a first guess that is a second old, on a busy machine, does not count any more
     assert dashboard.ask('GET', '/admin/').status == 401  # nothing was guessed
 
 
@@ -101,10 +118,10 @@ def test_guessers_do_not_lock_out_who_was_let_in_before(dashboard):
     known = {'Cookie': f'theme=dark; maglev-pass={cookie.value}'}
     with guessing(dashboard, 12):
         for _ in range(50):
-            asked = time.monotonic()
+            asked = Clock(dashboard)
             answer = dashboard.ask('GET', WHOAMI, {**basic(), **known})
             assert answer.status == 200 and 'Set-Cookie' not in answer.headers
-            assert time.monotonic() - asked < 0.5 + SLACK
+            assert asked.seconds() < 0.5 + SLACK
         assert dashboard.ask('GET', '/admin/', known).status == 401  # it is no password
         invented = {'Cookie': f'maglev-pass={"0" * len(cookie.value)}'}
         until(lambda: dashboard.ask('GET', '/admin/', {**basic('x', 'y'), **known}).status == 429, what='no gain')
@@ -132,13 +149,14 @@ def test_guessers_from_everywhere_do_not_lock_out_an_address_that_is_known(proxi
 
 
 def test_an_ipv6_network_counts_as_one_address(proxied):
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        guesses = [pool.submit(proxied.ask, 'GET', '/admin/', {**basic('x', 'y'), **of(f'2001:db8::1:{i}')})
-                   for i in range(8)]
+    with contextlib.ExitStack() as stack:
+        guessers = [stack.enter_context(socket.create_connection(('127.0.0.1', proxied.port), PATIENCE)) for _ in range(8)]
+        for number, one in enumerate(guessers):
+            one.sendall(10 * guess(f'2001:db8::1:{number}'))  # the next one follows each answer
         proxied.wait('login-failed', count=8)
-        assert proxied.ask('GET', '/admin/', {**basic(), **of('2001:db8::2:1')}).status == 429
+        until(lambda: proxied.ask('GET', '/admin/', {**basic(), **of('2001:db8::2:1')}).status == 429, what='the bound')
         assert proxied.ask('GET', '/admin/', {**basic(), **of('2001:db8:0:1::1')}).status == 200
-        assert [one.result().status for one in guesses] == 8 * [401]
+        assert [one.makefile('rb').readline().split()[1] for one in guessers] == 8 * [b'401']
 
 
 def test_a_trusted_proxy_says_who_the_client_is(proxied, dashboard):

@@ -278,6 +278,7 @@ def test_a_backend_is_disabled_enabled_and_its_flows_are_cut(visit, dashboard, d
     choose_act(page, 'a', 'Enable')
     page.click('dialog button[type=submit]')
     page.wait('[data-backend=a][data-state=up]')
+    page.wait('.toast.shown')  # the state may be seen before the answer
     assert page.count('.toast.shown') == 1
 
 

@@ -23,7 +23,7 @@ def configure(balancer):
 @pytest.fixture(scope='module')
 def pair(can_forward):
     # Servers come back one after the other. A balancer that is announced with the first of them has another table.
-    it = Pair(configure, **{'drain-time': '2s', 'min-up': '1s'})
+    it = Pair(configure, **{'drain-time': '6s', 'min-up': '1s'})
     try:
         yield it.start()
     finally:

@@ -29,7 +29,7 @@ def networks(frr):  # noqa: F811
 
 
 def test_a_bgpd_that_hangs_in_the_middle_of_a_change(reloader, proxy, frr):  # noqa: F811
-    it = reloader('--vty-dir', proxy.folder, '--vty-timeout', '2s', '--timeout', '2s')
+    it = reloader('--vty-dir', proxy.folder, '--vty-timeout', '4s', '--timeout', '8s')  # a reload that is well takes seconds, too
     assert it.reload(conf(networks=()))['result']
     bgpd, count = frr.processes['bgpd'].pid, itertools.count()
 

@@ -5,6 +5,7 @@ import statistics
 import pytest
 
 from lab import SLACK, VIP, Check, Servers, Watched, config, frontend, pool
+from lab.turns import stolen, waited
 
 OK = {'response-regexp': '^ok$', 'response-code': '200'}
 REDIRECT = {'status': 302, 'headers': ['Location: /elsewhere']}
@@ -101,10 +102,13 @@ def test_without_a_pattern_the_body_does_not_matter(start_fake, net, servers):
 def test_a_pattern_that_would_run_for_ever_fails_the_probe_and_nothing_else(start_fake, net, servers):
     """FR-1.1: catastrophic backtracking ends at the match limit with L7RSP, and the loop goes on."""
     server = servers.open()
+    late = stolen()
     story = Watched.of(start_fake, net, server, params={'response-regexp': '^(a+)+$|^ok$'}).settle()
     story.expect_down(server.answer(body='a' * 5000 + 'b'), 'L7RSP')
     slow = story.daemon.metrics()
-    assert slow.one('maglev_loop_lag_seconds_count') == slow.one('maglev_loop_lag_seconds_bucket', le='0.5')
+    # a turn may also be long because the process had no processor
+    assert slow.one('maglev_loop_lag_seconds_count') == slow.one('maglev_loop_lag_seconds_bucket', le='0.5') or \
+        waited(story.daemon.pid) - late > 0.5
 
 
 def test_an_alternating_server_stays_up(start_fake, net, servers):
@@ -213,8 +217,9 @@ def test_a_slow_server_does_not_delay_the_schedule(start_fake, net, servers):
     server.behave('late', delay=0.06)
     server.wait_more(2)
     seen = server.wait_more(11)
-    mean = (seen[-1]['at'] - seen[0]['at']) / 10
-    assert 0.09 - 0.005 < mean < 0.16, mean
+    gaps = [b['at'] - a['at'] for a, b in zip(seen, seen[1:])]
+    # a pause of this machine makes one gap longer, not most
+    assert 0.09 - 0.005 < statistics.mean(gaps) and statistics.median(gaps) < 0.16, gaps
     story.stays_up(server, 1)
 
 
@@ -235,6 +240,7 @@ def test_a_timeout_longer_than_the_interval_never_asks_twice_at_once(start_fake,
 def test_the_three_intervals(start_fake, net, servers):
     """FR-1.3, NFR-2.3: interval when well, fast-interval in between, down-interval when down; with jitter."""
     server = servers.open()
+    late = waited(servers.process.pid)
     story = Watched.of(start_fake, net, server, interval=0.3, fast=0.04, down=0.15, rise=3, fall=3).settle()
     daemon, check = story.daemon, story.check
     server.wait_more(6)
@@ -259,19 +265,20 @@ def test_the_three_intervals(start_fake, net, servers):
             due = check.interval if counter == check.top else check.down if counter == 0 else check.fast
             gaps[due].append(line.at - last)
         last = line.at
+    late = waited(daemon.pid, servers.process.pid) - late  # without a processor there is no probe and no answer
     for due, seen in gaps.items():
         assert len(seen) >= 4
         # a line that was written late makes one gap longer and the next one shorter
-        assert due * 0.9 - 0.005 < statistics.mean(seen) and max(seen) < due * 1.1 + SLACK / 2, (due, seen)
+        assert due * 0.9 - 0.005 < statistics.mean(seen) and max(seen) < due * 1.1 + SLACK / 2 + late, (due, seen, late)
         assert len({round(gap, 4) for gap in seen}) > 1, 'no jitter'
 
 
 def test_first_probes_are_spread_over_the_interval(start_fake, net, servers):
     """NFR-2.3: not all at once after a start."""
     server = servers.open()
-    check = Check(port=server.port, interval=0.5, fast=0.5)
+    check = Check(port=server.port, interval=2, fast=2)
     backends = {f'b{i}': (server.address, 'c') for i in range(30)}
     daemon = start_fake(config({'c': check}, backends, netns=net.probes.name, dataplane='vpp'))
     first = [daemon.wait('probe-start', backend=name).at for name in backends]
-    assert 0.5 / 4 < max(first) - min(first) < 0.5 + SLACK
+    assert 2 / 4 < max(first) - min(first) < 2 + SLACK
     assert len({round(at, 3) for at in first}) > 10

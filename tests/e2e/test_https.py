@@ -3,6 +3,7 @@
 import pytest
 
 from lab import Watched, until
+from lab.turns import stolen, waited
 
 NAME = {'server-name': 'www.example.net'}
 
@@ -44,8 +45,8 @@ def test_a_server_with_a_bad_certificate_goes_down(certificate, reason, watch, s
     line = story.daemon.wait_state('web', 'down', story.seen)
     until(lambda: any(reason in done['reason'] for done in story.daemon.all('probe-done', code='L6RSP')))
     assert line['code'] in ('L6RSP', 'L4CON')
-    server.certificate(authority.good)
     story.seen = story.daemon.mark()
+    server.certificate(authority.good)
     story.daemon.wait_state('web', 'up', story.seen)
 
 
@@ -97,11 +98,14 @@ def test_a_server_that_accepts_and_never_shakes_hands_times_out_in_tls(watch, se
 
 def test_a_server_that_floods_the_handshake_times_out_and_holds_up_nobody(watch, server):
     """FR-1.4: L6TOUT; what TLS passes over in silence comes without end."""
+    late = stolen()
     story = watch(server, timeout=0.3).settle()
     story.expect_down(server.behave('tls-flood'), 'L6TOUT', silent=True)
     story.expect_up(server.answer(), silent=True)
     lag = story.daemon.metrics()
-    assert lag.one('maglev_loop_lag_seconds_count') == lag.one('maglev_loop_lag_seconds_bucket', le='0.5')
+    # a turn may also be long because the process had no processor
+    assert lag.one('maglev_loop_lag_seconds_count') == lag.one('maglev_loop_lag_seconds_bucket', le='0.5') or \
+        waited(story.daemon.pid) - late > 0.5
 
 
 def test_a_server_that_speaks_no_tls_is_told_apart(watch, servers):

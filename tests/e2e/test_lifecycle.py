@@ -82,11 +82,11 @@ def test_a_signal_ends_it_with_0(number, start, net, servers):
     daemon = start(config({'c': Check(port=server.port, timeout=60)}, {'b': (server.address, 'c')},
                           netns=net.probes.name))
     server.wait_requests(1)
-    sent = time.monotonic()
+    sent = time.time()
     daemon.signal(number)
     assert daemon.end() == 0
-    assert time.monotonic() - sent < SLACK
     assert daemon.wait('stopping') and daemon.lines[-1]['msg'] == 'stopped'
+    assert daemon.lines[-1].at - sent < SLACK  # sanitizers look for leaks after that
 
 
 def test_a_request_under_way_is_finished(start):
@@ -141,7 +141,8 @@ def test_slow_and_rude_clients_hold_nothing_up(start, net, servers):
     for text in (b'', b'GET /metr', b'GET / HTTP/1.1\r\nX: ' + b'x' * 100_000, b'\xff' * 1000,
                  b'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n' * 50):
         s = socket.create_connection(('127.0.0.1', daemon.port))
-        s.sendall(text)
+        with contextlib.suppress(OSError):  # refused before its end
+            s.sendall(text)
         rude.append(s)
     daemon.wait_settled('b', check)
     server.wait_more(5)

@@ -82,11 +82,14 @@ def test_names_and_labels(farm):
 def test_probe_counters_add_up(start_fake, net, servers):
     """FR-6.2: probes by code, the histogram, the log and the server's own count are the same number"""
     server = servers.open()
-    story = Watched.of(start_fake, net, server).settle()
+    story = Watched.of(start_fake, net, server, timeout=60).settle()
     server.behave('flap', pattern=[200, 200, 503])
     server.wait_more(12)
-    page = story.daemon.metrics()
+    server.behave('hang')
+    server.wait_more(1)  # those before it have ended, and no other one begins
     asked = len(server.requests)
+    story.daemon.wait('probe-done', count=asked - 1, backend='web')
+    page = story.daemon.metrics()
     done = [d for d in story.daemon.all('probe-done', backend='web')]
     counted = page.sum('maglev_probe_total', backend='web')
     assert counted == page.one('maglev_probe_duration_seconds_count', backend='web')
@@ -166,7 +169,10 @@ def test_debug_has_every_probe(farm):
     """FR-6.1: facts 8"""
     farm.start()
     for server in farm.servers_:
-        starts, ends = (farm.daemon.all(msg, backend=server.name) for msg in ('probe-start', 'probe-done'))
+        farm.daemon.wait('probe-done', count=3, backend=server.name)
+        lines = list(farm.daemon.lines)  # of one moment
+        starts, ends = ([line for line in lines if line.matches(msg, {'backend': server.name})]
+                        for msg in ('probe-start', 'probe-done'))
         assert 0 <= len(starts) - len(ends) <= 1 and len(ends) >= 3
         assert all(line['level'] == 'DEBUG' and line['type'] == 'http' for line in starts + ends)
         assert ends[0]['code'] == 'L7OK' and ends[0]['status'] == 200

@@ -58,10 +58,10 @@ class Pair:
             assert self._count(self.attacked, 'failure') == 0
             assert made[0] >= SHARE * made[1], f'{made[0]} probes, {made[1]} beside it'
             assert all(self.attacked.state(name) == 'up' for name in NAMES)
-            began = time.monotonic()
+            began = time.time()
             self.attacked.signal(signal.SIGTERM)
             assert self.attacked.end() == 0
-            assert time.monotonic() - began < GOODBYE
+            assert self.attacked.wait('stopped').at - began < GOODBYE
 
 
 @contextlib.contextmanager

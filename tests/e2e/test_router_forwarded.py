@@ -209,8 +209,8 @@ def test_probes_of_such_a_pool_have_a_header_of_their_own(serve, route):
         wire.exactly(n)
         kinds.append((command, wire.message()[0].start.split()[1]))
         wire.send(OK)
-    router = route(document(serve(strict), pool={'send_proxy': True, 'probe': {'path': '/health', 'interval': '20ms',
-                                                                               'timeout': '20ms', 'rise': 1}}), threads=1)
+    router = route(document(serve(strict), pool={'send_proxy': True, 'probe': {'path': '/health', 'interval': '1s',
+                                                                               'timeout': '1s', 'rise': 1}}), threads=1)
     router.wait('server-up')
     assert router.request(path='/a').status == 200
     assert (0x20, '/health') in kinds and (0x21, '/a') in kinds

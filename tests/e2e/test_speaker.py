@@ -33,7 +33,7 @@ def test_a_route_follows_its_frontend(site):
 
 
 def test_it_comes_back_after_min_up(site):
-    speaker = site.speak(**{'min-up': '1s'})
+    speaker = site.speak(**{'min-up': '3s'})
     site.all_down()
     site.bird.wait(there=False)
     since = speaker.mark()
@@ -46,7 +46,7 @@ def test_it_comes_back_after_min_up(site):
 
 
 def test_a_maglevd_that_is_gone_holds_the_route_for_a_time(site):
-    speaker = site.speak(hold='2s')
+    speaker = site.speak(hold='5s')
     site.maglevd.kill()
     speaker.wait_vip(state='announced', reason='maglevd-unreachable')
     assert site.bird.route()
@@ -69,7 +69,7 @@ def test_servers_that_are_not_probed_yet_withdraw_nothing(site):
     """The second server accepts connections and answers no request, so its first result takes the whole timeout."""
     speaker = site.speak(**{'min-servers': 2})
     port, config = site.maglevd.grpc_port(), site.servers.config()
-    config['maglev']['healthchecks']['slow'] = {'type': 'http', 'port': site.servers.port, 'interval': '3s', 'timeout': '3s',
+    config['maglev']['healthchecks']['slow'] = {'type': 'http', 'port': site.servers.port, 'interval': '6s', 'timeout': '6s',
                                                 'params': {'path': '/'}}
     config['maglev']['backends']['s2']['healthcheck'] = 'slow'
     site.maglevd.kill()
@@ -159,7 +159,7 @@ def test_worse_instead_of_withdrawn(site):
 
 
 def test_a_drain_moves_traffic_away_first(site):
-    speaker = site.speak(**{'drain-time': '1s'})
+    speaker = site.speak(**{'drain-time': '5s'})
     assert speaker.call('DrainVIP', vip='www', reason='new kernel')['state'] == 'draining'
     until(lambda: '(65535,0)' in (site.bird.route() or {}).get('community', ''), what='graceful shutdown at the peer')
     assert site.bird.withdrawals() == 0

@@ -38,8 +38,10 @@ class Watched(Speaker):
         return found
 
     def wait_bfd(self, **wanted):
-        until(lambda: wanted.items() <= self.bfd().items(), what=f'BFD with {wanted}')
-        return self.bfd()
+        def found():
+            bfd = self.bfd()
+            return bfd if wanted.items() <= bfd.items() else None
+        return until(found, what=f'BFD with {wanted}')
 
 
 @pytest.fixture
@@ -55,8 +57,8 @@ def test_a_bfd_session_is_counted_as_metallb_counts_it(site, running, folders):
     assert set(first) == {'session_up', *COUNTS}
     assert (first['echo_packet_input'], first['echo_packet_output']) == (0, 0)
     assert first['zebra_notifications'] >= 1
-    until(lambda: speaker.bfd()['control_packet_input'] > first['control_packet_input'], what='more packets received')
-    until(lambda: speaker.bfd()['control_packet_output'] > first['control_packet_output'], what='more packets sent')
+    until(lambda: speaker.bfd().get('control_packet_input', 0) > first['control_packet_input'], what='more packets received')
+    until(lambda: speaker.bfd().get('control_packet_output', 0) > first['control_packet_output'], what='more packets sent')
     site.bird.signal(signal.SIGSTOP)
     speaker.wait_bfd(session_up=0, session_down_events=1)
     site.bird.signal(signal.SIGCONT)

@@ -31,7 +31,7 @@ def site():
 def speaker(site):
     it = site.speak(**{'drain-time': '1s'})
     it.maglevc = Client(it.port_of('grpc'))
-    until(lambda: it.vip()['attracts'] and it.session()['prefixes_sent'] == '1', what='a settled speaker')
+    until(lambda: it.vip()['attracts'] and it.session()['prefixes_sent'] == '1' and it.frr().current, what='a settled speaker')
     return it
 
 
@@ -67,6 +67,8 @@ def test_a_drain_waits_until_the_route_is_gone(site, speaker):
 
 
 def test_a_wait_that_is_too_short(speaker):
+    since = speaker.reload(**{'drain-time': '1h'})
+    speaker.wait('config-loaded', since)
     done = speaker.maglevc.run('set', 'vip', 'www', 'drain', 'wait', '100ms')
     assert done.returncode == 4
     assert done.stderr == 'maglevc: vip www is not drained, and the time is over: draining\n'

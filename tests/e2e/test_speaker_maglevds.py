@@ -28,7 +28,7 @@ def add_maglevd(site, *args):
 def test_all_maglevds_of_a_vip_must_agree(site):
     second, servers = add_maglevd(site)
     port = second.grpc_port()
-    speaker = site.speak(frontends=['a/www', 'b/www'], hold='3s', sections={
+    speaker = site.speak(frontends=['a/www', 'b/www'], hold='8s', sections={
         'maglevds': {'b': {'address': f'127.0.0.1:{port}'}}, 'vips': {'stays': {'address': '198.51.100.99'}}})
     # one says down
     servers.down(servers.addresses[0])

@@ -70,7 +70,7 @@ SECTIONS = {
     'peers': PEERS,
     'advertisements': {'wide': {'communities': ['large:64512:1:2', 'no-export'], 'local-preference': 150,
                                 'aggregation-length': 24, 'aggregation-length-v6': 64, 'peers': ['both', 'core', 'go']}},
-    'vips': {'www6': {'address': '2001:db8::10', 'frontends': ['a/www'], 'drain-time': '1s'},
+    'vips': {'www6': {'address': '2001:db8::10', 'frontends': ['a/www'], 'drain-time': '6s'},
              'wide': {'address': '203.0.113.77', 'frontends': ['a/www'], 'advertisement': 'wide'},
              'wide6': {'address': '2001:db8:1::7', 'frontends': ['a/www'], 'advertisement': 'wide'},
              'stays': {'address': '198.51.100.99'}},
@@ -93,7 +93,7 @@ def site():
     it.names[0].ip('route add 10.9.0.1 via 10.0.0.2')
     it.go = it.add(GoBgp(it.folder(), it.names[1], **GO)).start()
     it.spine = Spine(it.names[0])
-    it.speak(peer={'bfd': 'fast'}, sections=SECTIONS, **{'drain-time': '1s'})
+    it.speak(peer={'bfd': 'fast'}, sections=SECTIONS, **{'drain-time': '6s'})
     wait_sent(it)
     yield it
     it.spine.close()
@@ -146,8 +146,9 @@ def test_peers_see_a_drain(site):
         site.speaker.drain(vip)
         until(lambda: SHUTDOWN in at_go(site, prefix, family)['communities'], what='graceful shutdown at gobgpd')
         assert at_go(site, prefix, family)['communities'] == ['64512:100', SHUTDOWN]
-        core = site.bird.wait(prefix, table='core_4' if family == 'ipv4' else 'core_6')
-        assert (core['local_pref'], core['community']) == ('0', '(64512,100) (65535,0)')
+        table = 'core_4' if family == 'ipv4' else 'core_6'
+        until(lambda: site.bird.wait(prefix, table=table)['local_pref'] == '0', what='local preference 0 at the internal peer')
+        assert site.bird.wait(prefix, table=table)['community'] == '(64512,100) (65535,0)'
         until(lambda: at_go(site, prefix, family) is None, what='no route at gobgpd')
         site.speaker.undrain(vip)
         until(lambda: at_go(site, prefix, family), what='the route at gobgpd')

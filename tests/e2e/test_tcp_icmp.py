@@ -128,7 +128,7 @@ def test_pings_are_counted_once_per_interval(start_fake, own_net):
         f'f{i}': frontend(f'198.51.100.{i}', pool('p', 'b')) for i in range(1, 6)},
         netns=own_net.probes.name, dataplane='vpp'))
     daemon.wait('probe-done', count=12, backend='b')
-    seen, started = own_net.servers.counter('Icmp', 'InEchos'), len(daemon.all('probe-start', backend='b'))
+    started, seen = len(daemon.all('probe-start', backend='b')), own_net.servers.counter('Icmp', 'InEchos')
     assert started - 1 <= seen <= len(daemon.all('probe-start', backend='b')) + 1
 
 

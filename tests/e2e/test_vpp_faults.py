@@ -106,7 +106,9 @@ def test_the_clock_of_the_warm_up_is_the_process_s(standin, start_on):
     assert not standin.writes() and daemon.api.call('GetVPPLBState').warmup == 'hands-off'
     standin.wait_weights(VIP, {'192.0.2.77': 0})
     first = daemon.all('lb-sync-op')[0]
-    assert 3 <= first.at - daemon.started <= 3 + 0.25 + SLACK, first.at - daemon.started
+    assert 3 <= first.at - daemon.started, first.at - daemon.started
+    since = first.at - daemon.wait('starting').at  # how long the program takes to begin is up to this machine
+    assert since <= 3 + 0.25 + SLACK, since
 
 
 def test_two_restarts_while_the_first_is_made_good(on_vpp):

@@ -39,6 +39,7 @@ def test_nor_does_it_hand_out_statistics(mode, vpps, start_on):
     daemon = start_on(vpp, FILE, brisk=True)
     daemon.wait_metric('maglev_vpp_connected', 1)
     assert WORDS['none'] in daemon.api.call('GetVPPInfo').problem
+    daemon.wait('vpp-unsupported')
     assert len(daemon.all('vpp-unsupported')) == 1 and not daemon.all('vpp-connect-failed')
     vpp.ask('stats good')
     vpp.restart('new')

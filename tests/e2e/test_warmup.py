@@ -101,14 +101,14 @@ def test_each_vip_is_released_when_its_own_backends_are_known(start_fake, net, w
     daemon = start_fake(config(
         checks, {'web': (web.address, 'c1'), 'slow': (spare.address, 'c2')},
         {'fast': frontend(VIP, pool('p', 'web')), 'late': frontend(SECOND, pool('p', 'web', 'slow'))},
-        netns=net.probes.name, dataplane='vpp', lb=warm(200, 1500)))
+        netns=net.probes.name, dataplane='vpp', lb=warm(200, 4000)))
     released = daemon.wait('warmup-released')
     assert released['names'] == 'fast' and released['frontends'] == 1
     daemon.plane.wait_weights(VIP, {web.address: 100})
-    assert since_start(daemon, first_write(daemon)) < 1.2
     assert daemon.plane.weights(SECOND) is None
     done = daemon.wait('warmup-done')
-    assert 1.5 - EARLY <= since_start(daemon, done) <= 1.5 + SLACK
+    assert first_write(daemon).at < done.at
+    assert 4.0 - EARLY <= since_start(daemon, done) <= 4.0 + SLACK
     daemon.plane.wait_weights(SECOND, {web.address: 100, spare.address: 0})
     assert daemon.state('slow') == 'unknown'
     assert daemon.wait('lb-sync-op', op=f'vip-add {SECOND}:80/tcp gre4').at >= done.at - 0.001
@@ -213,14 +213,14 @@ def test_both_sides_down_and_the_data_plane_first(start_fake, file, web, spare):
 
 def test_stale_vips_stay_until_the_warm_up_is_over(start_fake, file, web, spare):
     """NFR-1.2, FR-4.2: and then they go, with their flows"""
-    daemon = start_fake(file(warm(100, 1200, **{'sync-interval': '50ms'})), down=True)
+    daemon = start_fake(file(warm(100, 4000, **{'sync-interval': '50ms'})), down=True)
     stale = ['vip 198.51.100.66 6 80 gre4 0', 'as 198.51.100.66 6 80 10.0.0.66 100']
     daemon.plane.seed(seed_of(web, spare) + stale)
     daemon.plane.ask('up')
     daemon.wait('warmup-released')
     assert daemon.plane.weights('198.51.100.66') == {'10.0.0.66': 100}
     removed = daemon.wait('lb-sync-op', op='as-del 198.51.100.66:80/tcp 10.0.0.66 100 flush')
-    assert since_start(daemon, removed) >= 1.2 - EARLY
+    assert since_start(daemon, removed) >= 4.0 - EARLY
     daemon.wait('lb-sync-op', op='vip-del 198.51.100.66:80/tcp')
     assert daemon.plane.journal() == ['as-del 198.51.100.66:80/tcp 10.0.0.66 100 flush', 'vip-del 198.51.100.66:80/tcp']
 

@@ -80,6 +80,7 @@ def test_a_pause_can_wait_until_no_flow_is_left(plane):
 def test_a_wait_gives_up_after_its_time_and_a_disable_drains_at_once(plane):
     held, = open_flows(plane, 'web1', 1)
     given_up = begin(plane, 'set', 'backend', 'web1', 'pause', 'wait', '1s')
+    until(lambda: keep_alive([held]) and given_up.poll() is not None, what='the end of the wait')
     out, err = given_up.communicate(timeout=20)
     assert given_up.returncode == 4 and out.startswith('backend web1: paused')
     assert 'backend web1 is not drained, and the time is over: ' in err

@@ -85,7 +85,8 @@ class Bystander:
     def ask(self):
         began, late = time.monotonic(), waited(*self.pids)
         assert self.client.get('/bystander').status == 200
-        self.waits.append(max(0, time.monotonic() - began - (waited(*self.pids) - late)))
+        # the time of a thread that has ended meanwhile is gone from the sum
+        self.waits.append(max(0, time.monotonic() - began - max(0, waited(*self.pids) - late)))
 
     def while_running(self, flood, seconds):
         """Until the flood has ended, or for that time (None: for that time); at least some requests."""
