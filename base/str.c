@@ -8,16 +8,6 @@
 
 #include "base/mem.h"
 
-bool str_eq(struct str a, struct str b)
-{
-	return a.n == b.n && (!a.n || memcmp(a.p, b.p, a.n) == 0);
-}
-
-bool str_starts(struct str s, struct str start)
-{
-	return s.n >= start.n && str_eq((struct str){ s.p, start.n }, start);
-}
-
 bool cstr_eq(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;
@@ -29,12 +19,36 @@ static char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-bool str_ieq(struct str a, struct str b)
+#define ALL(byte) (0x0101010101010101u * (byte))
+
+/* Eight bytes at once. A sum has bit 7 if its byte is at or above a letter; none carries over. */
+static uint64_t lower_word(const char *p)
 {
-	if (a.n != b.n)
-		return false;
-	for (size_t i = 0; i < a.n; i++)
-		if (lower(a.p[i]) != lower(b.p[i]))
+	uint64_t word, ascii, from_a, above_z;
+
+	memcpy(&word, p, sizeof(word));
+	ascii = word & ALL(0x7f);
+	from_a = ascii + ALL(0x80 - 'A');
+	above_z = ascii + ALL(0x7f - 'Z');
+	return word | ((from_a ^ above_z) & ~word & ALL(0x80)) >> 2;
+}
+
+/* The last word may overlap the one before it. */
+static bool same_words(const char *a, const char *b, size_t n)
+{
+	for (size_t i = 0; i + sizeof(uint64_t) < n; i += sizeof(uint64_t))
+		if (lower_word(a + i) != lower_word(b + i))
+			return false;
+	n -= sizeof(uint64_t);
+	return lower_word(a + n) == lower_word(b + n);
+}
+
+bool str__same_letters(const char *a, const char *b, size_t n)
+{
+	if (n >= sizeof(uint64_t))
+		return same_words(a, b, n);
+	for (size_t i = 0; i < n; i++)
+		if (a[i] != b[i] && lower(a[i]) != lower(b[i]))
 			return false;
 	return true;
 }
@@ -251,33 +265,16 @@ void buf_free(struct buf *b)
 	*b = (struct buf){ 0 };
 }
 
-void buf_reserve(struct buf *b, size_t extra)
+void buf__grow(struct buf *b, size_t extra)
 {
 	assert(extra < SIZE_MAX / 2);
-	if (b->cap - b->n >= extra)
-		return;
 	b->cap = mem_grown(b->cap, 64, b->n + extra);
 	b->p = mem_resize(b->p, b->cap, 1);
-}
-
-void buf_add(struct buf *b, const void *p, size_t n)
-{
-	if (!n)
-		return;
-	buf_reserve(b, n);
-	memcpy(b->p + b->n, p, n);
-	b->n += n;
 }
 
 void buf_adds(struct buf *b, const char *s)
 {
 	buf_add(b, s, strlen(s));
-}
-
-void buf_addc(struct buf *b, char c)
-{
-	buf_reserve(b, 1);
-	b->p[b->n++] = c;
 }
 
 /* Formats twice: once for the length, once into place. The NUL is written but not counted. */

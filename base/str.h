@@ -26,12 +26,27 @@ static inline struct str str_of(const char *s)
 	return (struct str){ s, strlen(s) };
 }
 
-bool str_eq(struct str a, struct str b);
-bool str_starts(struct str s, struct str start);
+static inline bool str_eq(struct str a, struct str b)
+{
+	return a.n == b.n && (!a.n || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool str_starts(struct str s, struct str start)
+{
+	return s.n >= start.n && str_eq((struct str){ s.p, start.n }, start);
+}
+
 /* Compares two C strings, either of which may be NULL: NULL equals only NULL. */
 bool cstr_eq(const char *a, const char *b);
+/* The part of str_ieq() for texts of one length. */
+bool str__same_letters(const char *a, const char *b, size_t n);
+
 /* Compares without regard to ASCII case, independent of the locale. */
-bool str_ieq(struct str a, struct str b);
+static inline bool str_ieq(struct str a, struct str b)
+{
+	return a.n == b.n && str__same_letters(a.p, b.p, a.n);
+}
+
 /* s without spaces and tabs at both ends. */
 struct str str_trim(struct str s);
 /*
@@ -82,11 +97,32 @@ struct buf {
 };
 
 void buf_free(struct buf *b);
+/* The rare part of buf_reserve(): there is no room. */
+void buf__grow(struct buf *b, size_t extra);
+
 /* Makes room for extra more bytes, so that p + n may be written directly. */
-void buf_reserve(struct buf *b, size_t extra);
-void buf_add(struct buf *b, const void *p, size_t n);
+static inline void buf_reserve(struct buf *b, size_t extra)
+{
+	if (b->cap - b->n < extra)
+		buf__grow(b, extra);
+}
+
+static inline void buf_add(struct buf *b, const void *p, size_t n)
+{
+	if (!n)
+		return;
+	buf_reserve(b, n);
+	memcpy(b->p + b->n, p, n);
+	b->n += n;
+}
+
+static inline void buf_addc(struct buf *b, char c)
+{
+	buf_reserve(b, 1);
+	b->p[b->n++] = c;
+}
+
 void buf_adds(struct buf *b, const char *s);
-void buf_addc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 /* Appends text as valid UTF-8, with one U+FFFD for each maximal subpart that is invalid. */

@@ -32,6 +32,34 @@ static void ascii_case_is_ignored_and_nothing_else(void **state)
 	assert_false(str_ieq(STR("a"), STR("ab")));
 }
 
+static bool same_letter(unsigned a, unsigned b)
+{
+	if (a >= 'A' && a <= 'Z')
+		a += 'a' - 'A';
+	if (b >= 'A' && b <= 'Z')
+		b += 'a' - 'A';
+	return a == b;
+}
+
+/* Texts of all lengths around that of a word, with each pair of bytes at each place. */
+static void case_is_ignored_at_each_place(void **state)
+{
+	for (size_t n = 1; n <= 17; n++)
+		for (size_t at = 0; at < n; at++)
+			for (unsigned pair = 0; pair < 256 * 256; pair++) {
+				char a[17], b[17];
+
+				memset(a, 'x', sizeof(a));
+				memset(b, 'X', sizeof(b));
+				a[at] = (char)(pair >> 8);
+				b[at] = (char)(pair & 255);
+				if (str_ieq((struct str){ a, n }, (struct str){ b, n }) !=
+				    same_letter(pair >> 8, pair & 255))
+					fail_msg("%zu of %zu: %02x %02x", at, n, pair >> 8,
+						 pair & 255);
+			}
+}
+
 static void trim_takes_spaces_and_tabs_off_both_ends(void **state)
 {
 	assert_true(str_eq(str_trim(STR(" \t a b\t ")), STR("a b")));
@@ -350,6 +378,7 @@ int main(void)
 		cmocka_unit_test(a_start_is_all_of_what_it_is),
 		cmocka_unit_test(equality_compares_length_and_bytes),
 		cmocka_unit_test(ascii_case_is_ignored_and_nothing_else),
+		cmocka_unit_test(case_is_ignored_at_each_place),
 		cmocka_unit_test(trim_takes_spaces_and_tabs_off_both_ends),
 		cmocka_unit_test(cut_yields_every_part_also_empty_ones),
 		cmocka_unit_test(cut_without_the_separator_yields_all_once),

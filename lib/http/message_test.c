@@ -511,6 +511,29 @@ static void every_byte_is_judged_where_it_may_stand(void **state)
 	}
 }
 
+/* Values are read in words: each byte at each place of a value, also beside a tab. */
+static void every_byte_of_a_long_value_is_judged(void **state)
+{
+	static const char start[] = "GET / HTTP/1.1\r\nHost: a\r\nX:";
+
+	for (unsigned at = 0; at < 24; at++)
+		for (unsigned c = 0; c < 512; c++) {
+			char text[] =
+				"GET / HTTP/1.1\r\nHost: a\r\nX:abcdefghijklmnopqrstuvwx\r\n\r\n";
+			unsigned char byte = c & 255;
+			bool fine = byte == '\t' || (byte >= ' ' && byte != 0x7f);
+			struct http_head h;
+
+			text[sizeof(start) - 1 + at] = (char)byte;
+			if (c >= 256)
+				text[sizeof(start) - 1 + (at + 3) % 24] = '\t';
+			assert_int_equal(http_parse_request(text, sizeof(text) - 1, NULL, &h) > 0,
+					 fine);
+			if (fine && byte > ' ' && c < 256)
+				assert_int_equal(h.headers[1].value.n, 24);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -534,6 +557,7 @@ int main(void)
 		cmocka_unit_test(too_many_headers_are_too_big),
 		cmocka_unit_test(a_head_of_the_limit_is_fine_and_one_byte_more_is_too_big),
 		cmocka_unit_test(every_byte_is_judged_where_it_may_stand),
+		cmocka_unit_test(every_byte_of_a_long_value_is_judged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
