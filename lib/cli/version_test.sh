@@ -19,7 +19,7 @@ expect() {
 	fi
 }
 
-echo 1..4
+echo 1..6
 expect outside_of_a_checkout_commit_and_date_are_unknown \
 	'"1.2.3", "unknown", "unknown"' "$("$script" 1.2.3 "$folder")"
 expect source_date_epoch_is_the_date \
@@ -35,3 +35,9 @@ expect a_checkout_has_its_commit_and_the_date_of_that \
 mkdir "$folder/tarball"
 expect a_tarball_inside_of_another_checkout_is_not_that_checkout \
 	'"1.2.3", "unknown", "unknown"' "$("$script" 1.2.3 "$folder/tarball")"
+
+echo '0123456789ab 86400' >"$folder/tarball/.revision"
+expect a_copy_of_a_checkout_says_its_commit \
+	'"1.2.3", "0123456789ab", "1970-01-02T00:00:00Z"' "$("$script" 1.2.3 "$folder/tarball")"
+expect source_date_epoch_is_the_date_of_a_copy_too \
+	'"1.2.3", "0123456789ab", "1970-01-01T00:00:00Z"' "$(SOURCE_DATE_EPOCH=0 "$script" 1.2.3 "$folder/tarball")"
