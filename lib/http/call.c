@@ -380,8 +380,17 @@ static void advance(struct http_call *call)
 		stream_wake(&l->stream);
 }
 
+static bool may_send(const struct http_call *call)
+{
+	return !call->config.may_send || call->config.may_send(call->config.user);
+}
+
 static void begin_request(struct http_call *call)
 {
+	if (!may_send(call)) {
+		fail(call, -EPERM, "the request was not sent: the caller no longer wants it");
+		return;
+	}
 	call->scanned = 0;
 	call->interim = 0;
 	set_phase(call, HTTP__RESPONSE, HTTP_NO_TIMEOUT);

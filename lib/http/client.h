@@ -78,8 +78,8 @@ struct http_result {
 /*
  * Zero means the default. Strings, headers and body are copied. Errors of a call: -ETIMEDOUT,
  * -EMSGSIZE (larger than max_body), -EBADMSG (malformed, see message.h), -ECONNRESET (ended too
- * early), -EHOSTUNREACH (the name has no address), -EPIPE (the source was lost), -ECANCELED (the
- * client was freed), and errors of sockets and TLS.
+ * early), -EHOSTUNREACH (the name has no address), -EPIPE (the source was lost), -EPERM
+ * (may_send() said no), -ECANCELED (the client was freed), and errors of sockets and TLS.
  */
 struct http_call_config {
 	struct http_target target;
@@ -93,6 +93,11 @@ struct http_call_config {
 	int64_t head_timeout;		  /* 30 s: from the end of the request to the head */
 	int64_t timeout;		  /* 60 s: in total; HTTP_NO_TIMEOUT: no bound */
 	size_t max_body;		  /* 1 MiB; without take() */
+	/*
+	 * Asked when the connection is there, right before the request is sent, also if it is sent
+	 * once more. False: nothing is sent, and the call ends with -EPERM. NULL: it may be sent.
+	 */
+	bool (*may_send)(void *user);
 	/* The head has arrived; it is valid during the callback. May be NULL. */
 	void (*head)(const struct http_head *head, void *user);
 	/*

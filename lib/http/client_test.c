@@ -32,6 +32,8 @@ struct asker {
 	bool cancels;	     /* in head() */
 	bool cancels_taking; /* in take() */
 	bool frees;	     /* the client, in done() */
+	bool refuses;	     /* in may_send() */
+	unsigned asked;	     /* there */
 	size_t to_send, made;
 	bool waits; /* a source that waits after each slice */
 	bool known; /* a source that tells its length */
@@ -275,6 +277,44 @@ static void calls_share_a_connection(void **state)
 	http_client_close_idle(a.client);
 	get(&a, "/hello");
 	assert_int_equal(http_server_stats(a.kit.server)->accepted, 2);
+	stop(&a);
+}
+
+static bool may_send(void *user)
+{
+	struct asker *a = user;
+
+	a->asked++;
+	assert_int_equal(http_client_stats(a->client)->connections, 1); /* it is there */
+	return !a->refuses;
+}
+
+static void a_request_may_be_taken_back_until_it_is_sent(void **state)
+{
+	struct asker a = { .refuses = true };
+	struct http_call_config c;
+
+	start(&a, (struct http_server_config){ 0 }, (struct http_client_config){ 0 });
+	c = to(&a, "PUT", "/echo");
+	c.may_send = may_send;
+	ask(&a, c);
+	assert_int_equal(a.error, -EPERM);
+	assert_int_equal(a.asked, 1);
+	assert_int_equal(a.heads, 0);
+	assert_int_equal(http_server_stats(a.kit.server)->requests, 0);
+	stop(&a);
+
+	a = (struct asker){ 0 };
+	start(&a, (struct http_server_config){ 0 }, (struct http_client_config){ 0 });
+	c = to(&a, "PUT", "/echo");
+	c.may_send = may_send;
+	ask(&a, c);
+	assert_int_equal(a.status, 201);
+	a.refuses = true;
+	ask(&a, c); /* on the kept connection */
+	assert_int_equal(a.error, -EPERM);
+	assert_int_equal(a.asked, 2);
+	assert_int_equal(http_server_stats(a.kit.server)->requests, 1);
 	stop(&a);
 }
 
@@ -689,6 +729,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_share_a_connection),
+		cmocka_unit_test(a_request_may_be_taken_back_until_it_is_sent),
 		cmocka_unit_test(bodies_and_headers_go_both_ways),
 		cmocka_unit_test(answers_without_a_body_keep_the_connection),
 		cmocka_unit_test(a_source_is_sent_in_slices),

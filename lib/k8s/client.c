@@ -62,6 +62,7 @@ struct k8s_call {
 	int64_t retry_after; /* ns; -1: none */
 	struct buf body;
 	bool too_large;
+	bool forbidden; /* may_write() said no when it was to be sent */
 };
 
 TAILQ_HEAD(calls, k8s_call);
@@ -122,6 +123,11 @@ static void fail(struct k8s_call *call, enum k8s_code code, const char *message)
 	};
 
 	finish(call, &result);
+}
+
+static void forbid(struct k8s_call *call)
+{
+	fail(call, K8S_NOT_ALLOWED, "this program may not write now");
 }
 
 /* ---- answers ---- */
@@ -218,7 +224,9 @@ static void on_done(const struct http_result *result, void *user)
 	struct k8s_call *call = user;
 
 	call->http = NULL;
-	if (result->error)
+	if (call->forbidden)
+		forbid(call);
+	else if (result->error)
 		fail(call, result->error == -EBADMSG ? K8S_MALFORMED : K8S_NETWORK, result->reason);
 	else if (!repeats(call))
 		conclude(call);
@@ -229,6 +237,25 @@ static void on_done(const struct http_result *result, void *user)
 static bool is_write(const struct k8s_call *call)
 {
 	return call->config.verb != K8S_VERB_GET && call->config.verb != K8S_VERB_LIST;
+}
+
+static bool is_allowed(const struct k8s_call *call)
+{
+	const struct k8s_client_options *o = &call->client->options;
+
+	return !is_write(call) || call->config.ungated || !o->may_write || o->may_write(o->user);
+}
+
+/*
+ * Looking up the name, connecting and the handshake take time, and the process may be stopped
+ * meanwhile for longer than its lease lasts.
+ */
+static bool may_send(void *user)
+{
+	struct k8s_call *call = user;
+
+	call->forbidden = !is_allowed(call);
+	return !call->forbidden;
 }
 
 static size_t fill_headers(const struct k8s_call *call, struct field *out)
@@ -277,6 +304,7 @@ static int send_call(struct k8s_call *call)
 		.body = { call->request.body.p, call->request.body.n },
 		.timeout = call->config.timeout,
 		.head_timeout = call->config.timeout < TIMEOUT ? call->config.timeout : TIMEOUT,
+		.may_send = may_send,
 		.head = on_head,
 		.take = on_piece,
 		.done = on_done,
@@ -285,13 +313,6 @@ static int send_call(struct k8s_call *call)
 
 	config.n_headers = fill_headers(call, headers);
 	return http_call(c->http, &config, &call->http);
-}
-
-static bool is_allowed(const struct k8s_call *call)
-{
-	const struct k8s_client_options *o = &call->client->options;
-
-	return !is_write(call) || call->config.ungated || !o->may_write || o->may_write(o->user);
 }
 
 /* The call has what it needs. */
@@ -305,7 +326,7 @@ static void start(struct k8s_call *call)
 	c->stats.waiting--;
 	c->stats.running++;
 	if (!is_allowed(call)) {
-		fail(call, K8S_NOT_ALLOWED, "this program may not write now");
+		forbid(call);
 		return;
 	}
 	c->stats.calls++;

@@ -35,8 +35,9 @@ struct k8s_client_options {
 	unsigned burst;		/* at once: 100 */
 	size_t max_calls;	/* 10,000; under way and waiting */
 	/*
-	 * Asked before each write is sent, also one that has waited: false ends it with
-	 * K8S_NOT_ALLOWED. For leader election (lease.h) and dry runs. NULL: all are allowed.
+	 * Asked before each write is begun, and again right before it is sent, because it may have
+	 * waited for its connection: false ends it with K8S_NOT_ALLOWED. For leader election
+	 * (lease.h) and dry runs. NULL: all are allowed.
 	 */
 	bool (*may_write)(void *user);
 	void *user;

@@ -4,7 +4,7 @@ import signal
 import threading
 
 import lab
-from lab.kube_gate import Gate
+from lab.kube_gate import Door, Gate
 
 TIMES = ('--duration=3000', '--renew=2000', '--retry=300')
 
@@ -102,6 +102,29 @@ def test_a_leader_that_was_stopped_longer_than_its_lease_does_not_write(kube, ku
     for _ in range(20):
         second.wait(wrote='ok')
     assert kube.do('GET', f'/api/v1/namespaces/{namespace}/configmaps/l')['data']['value'].startswith('second ')
+
+
+def test_a_write_whose_handshake_takes_longer_than_the_lease_is_not_sent(kube, kube_tool):
+    namespace, door = kube.namespace(), Door(kube)
+    path = f'/api/v1/namespaces/{namespace}/configmaps'
+    kube.create(path, 'l')
+    times = ('--duration=2000', '--renew=1400', '--retry=300')
+    try:
+        config = kube.kubeconfig(name=f'kubeconfig-{namespace}', server=door.url)
+        first = kube_tool('lead', namespace, 'l', 'first', '--write=200', *times, kubeconfig=config)
+        first.wait(wrote='ok')
+        second = kube_tool('lead', namespace, 'l', 'second', *times)
+        second.wait(holder='first')
+        door.shut()
+        second.wait(leads='yes')  # meanwhile the writes of the first wait for their connections
+        value, marked = kube.do('GET', f'{path}/l')['data']['value'], len(first.lines)
+        door.open()
+        first.wait(holder='second')
+        written = [line['wrote'] for line in first.lines[marked:] if 'wrote' in line]
+        assert 'not-allowed' in written and 'ok' not in written, written
+        assert kube.do('GET', f'{path}/l')['data']['value'] == value
+    finally:
+        door.close()
 
 
 def test_a_leader_without_a_server_stops_to_lead_before_its_lease_ends(kube, kube_tool):

@@ -81,3 +81,55 @@ class Gate:
     def close(self):
         self.closed = True
         self.listener.close()
+
+
+class Door:
+    """A port beside the API server that leads to it, byte by byte. While it is shut, connections are accepted and nothing passes."""
+
+    def __init__(self, kube):
+        self.kube, self.opened, self.sockets = kube, threading.Event(), []
+        self.opened.set()
+        self.listener = kube.netns.socket()
+        self.listener.bind(('127.0.0.1', 0))
+        self.listener.listen(64)
+        self.url = f'https://127.0.0.1:{self.listener.getsockname()[1]}'
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self._serve, args=(self.listener.accept()[0],), daemon=True).start()
+
+    def _serve(self, client):
+        self.sockets.append(client)
+        self.opened.wait()
+        server = self.kube.netns.socket()
+        self.sockets.append(server)
+        with contextlib.suppress(OSError):
+            server.connect(('127.0.0.1', SECURE))
+            threading.Thread(target=self._pump, args=(server, client), daemon=True).start()
+            self._pump(client, server)
+
+    @staticmethod
+    def _pump(one, other):
+        with contextlib.suppress(OSError):
+            while data := one.recv(PIECE):
+                other.sendall(data)
+            other.shutdown(socket.SHUT_WR)
+
+    def shut(self):
+        """Also cuts what is open."""
+        self.opened.clear()
+        for one in self.sockets:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def open(self):
+        self.opened.set()
+
+    def close(self):
+        self.shut()
+        self.opened.set()
+        self.listener.shutdown(socket.SHUT_RDWR)
+        for one in (self.listener, *self.sockets):
+            one.close()
