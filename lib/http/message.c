@@ -281,6 +281,7 @@ static bool is_authority(struct str s)
 static int note_host(struct facts *f, struct str value)
 {
 	f->hosts++;
+	f->head->host = value;
 	return f->head->response || is_authority(value) ? 0 : -EBADMSG;
 }
 
@@ -380,6 +381,7 @@ int http_head_finish(struct http_head *h)
 	h->chunked = h->has_length = h->upgrade = false;
 	h->expect_continue = h->expect_other = false;
 	h->length = h->lengths = 0;
+	h->host = (struct str){ 0 };
 	r = note_headers(&f);
 	if (r < 0)
 		return r;

@@ -32,6 +32,7 @@ struct http_head {
 	unsigned minor;				/* HTTP/1.minor: 0 or 1 */
 	struct str method;			/* requests */
 	struct str target;			/* requests, as sent */
+	struct str host;			/* value of Host; may be empty */
 	unsigned status;			/* responses: 100..999 */
 	struct str reason;			/* responses, may be empty */
 	struct field headers[HTTP_HEADERS_MAX]; /* values trimmed */

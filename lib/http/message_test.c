@@ -99,6 +99,7 @@ static void a_request_is_read_in_place(void **state)
 	assert_int_equal(h.minor, 1);
 	assert_str(h.method, "GET");
 	assert_str(h.target, "/a?b=c%20d");
+	assert_str(h.host, "www.example.net:8080");
 	assert_int_equal(h.n_headers, 4);
 	assert_str(h.headers[0].name, "Host");
 	assert_str(h.headers[0].value, "www.example.net:8080");

@@ -329,7 +329,7 @@ static unsigned read_absolute(struct str target, struct str *ret_host, struct st
 
 unsigned head_read_target(const struct http_head *h, struct str *ret_host, struct str *ret_target)
 {
-	*ret_host = http_header(h, STR("host"));
+	*ret_host = h->host;
 	*ret_target = h->target;
 	if (str_eq(h->method, STR("CONNECT")))
 		return 405;
