@@ -10,7 +10,7 @@ prefix ?= /usr/local
 .PHONY: help deps build deb install uninstall manifests containers run run-kube soak test test-burst test-dashboard test-deb test-endurance test-kernel test-speakers test-upgrade conformance lint fuzz bench clean
 
 help: ## print this list
-	@sed -n 's/^\([a-z%-]*\):.*## /\1	/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z%-]*\):.*## /\1	/p' Makefile | expand -t 16
 
 deps: ## install the Debian packages of tools/packages that are missing
 	@tools/install-packages
