@@ -121,6 +121,8 @@ static struct buf real_hello(const char *name, bool old)
 	SSL_set_alpn_protos(ssl, (const uint8_t *)"\x02h2\x08http/1.1", 12);
 	assert_int_equal(SSL_connect(ssl), -1);
 	n = BIO_get_mem_data(out, &p);
+	if (n <= 5) /* not even the head of its record */
+		abort();
 	buf_add(&b, p, (size_t)n);
 	SSL_free(ssl);
 	SSL_CTX_free(context);

@@ -20,7 +20,7 @@ static void check(bool fine)
 
 static bool same(struct str a, struct str b)
 {
-	return !a.p == !b.p && str_eq(a, b);
+	return !a.p == !b.p && (!a.p || str_eq(a, b));
 }
 
 static void compare(const struct stream_proxy *a, const struct stream_proxy *b)

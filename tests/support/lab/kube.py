@@ -208,8 +208,11 @@ class Kube:
             return answer.status, json.loads(text) if text.startswith('{') else text
 
     def do(self, method, path, body=None, **how):
-        """The same for a request that must succeed; returns the answer."""
-        status, answer = self.ask(method, path, body, **how)
+        """The same for a request that must succeed; returns the answer. 429 means later: a kind of object is not loaded yet after a start of the server."""
+        def settled():
+            got = self.ask(method, path, body, **how)
+            return got if got[0] != 429 else None
+        status, answer = until(settled, READY, f'{method} {path} being taken')
         assert status in (200, 201, 202), (method, path, answer)
         return answer
 
