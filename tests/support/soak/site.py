@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first half of the soak's lab: lab.ecmp.Pair, with two maglev-routers behind a VIP of their own, and its faults.
 """
+import json
 import os
 import shutil
 import subprocess
@@ -109,6 +110,7 @@ class Site(Acts):
             until(lambda: set(node.speaker.states().values()) == {'announced'}, BOOT, f'VIPs of {node.number} that are announced')
             until(lambda: self._ups(node) == len(WEB) + len(EDGES), BOOT, f'all servers of {node.number}')
             until(lambda: self._warm(node) == len(ANNOUNCED), BOOT, f'the end of the warm-up of {node.number}')
+            until(lambda: self._synced(node), BOOT, f'a data plane of {node.number} that uses all of them')
         dead = [role for role, pid in self.pids().items() if not os.path.exists(f'/proc/{pid}')]
         assert not dead, f'{dead} did not come back'
         if self.open:
@@ -127,6 +129,11 @@ class Site(Acts):
     def _warm(node):
         """Frontends whose warm-up is over: before that no weight is lowered, so a server that dies is not taken out."""
         return sum(line['frontends'] for line in node.maglevd.all('warmup-released', node.maglevd._began))
+
+    def _synced(self, node):
+        """A server is up some milliseconds before the data plane uses it."""
+        said = self._maglevc(node, '-o', 'json', 'sync', 'lb', 'state', 'plan')
+        return said.returncode == 0 and not json.loads(said.stdout)['operations']
 
     def pids(self):
         """{role: pid}"""
