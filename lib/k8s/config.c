@@ -427,9 +427,35 @@ static const char *folder_of(const char *path, struct arena *arena)
 	return slash ? arena_strndup(arena, path, (size_t)(slash - path)) : ".";
 }
 
+/*
+ * Programs show one sentence, so the complaints from `since` on become whole ones:
+ * "file:line:column: key: text".
+ */
+static void say_where(struct errs *e, size_t since, const char *file)
+{
+	for (size_t i = since; i < e->n; i++) {
+		_cleanup_(buf_free) struct buf text = { 0 };
+
+		errs_print(&(struct errs){ .items = &e->items[i], .n = 1 }, file, &text);
+		e->items[i] = (struct err){ .key = "",
+					    .text = arena_strndup(e->arena, text.p, text.n - 1),
+					    .code = e->items[i].code };
+	}
+}
+
+static int read_file(const char *path, struct buf *ret, struct errs *errors)
+{
+	size_t before = errors->n;
+	int r = yaml_read_file(path, ret, errors);
+
+	say_where(errors, before, path);
+	return r;
+}
+
 /* Texts of files, freed together. */
 struct texts {
 	struct k8s_config_text items[FILES_MAX];
+	const char *name; /* of the file; KUBECONFIG if there may be several */
 	struct buf bytes[FILES_MAX];
 	size_t n;
 };
@@ -449,7 +475,7 @@ static int read_text(struct texts *t, const char *path, struct errs *errors)
 			 FILES_MAX);
 		return -E2BIG;
 	}
-	r = yaml_read_file(path, &t->bytes[t->n], errors);
+	r = read_file(path, &t->bytes[t->n], errors);
 	if (r < 0)
 		return r;
 	t->items[t->n].text = (struct str){ t->bytes[t->n].p, t->bytes[t->n].n };
@@ -464,6 +490,7 @@ static int read_list(struct texts *t, const char *list, struct errs *errors)
 	struct str rest = str_of(list), part;
 	int r = 0;
 
+	t->name = "KUBECONFIG";
 	while (r == 0 && str_cut(&rest, ':', &part)) {
 		const char *path = arena_strndup(errors->arena, part.p, part.n);
 
@@ -482,15 +509,16 @@ static int read_home(struct texts *t, struct errs *errors)
 {
 	const char *home = getenv("HOME");
 
-	return read_text(t, arena_printf(errors->arena, "%s/.kube/config", home ? home : ""),
-			 errors);
+	t->name = arena_printf(errors->arena, "%s/.kube/config", home ? home : "");
+	return read_text(t, t->name, errors);
 }
 
 int k8s_config_load(const char *path, const char *context, struct k8s_config **ret,
 		    struct errs *errors)
 {
-	_cleanup_(texts_free) struct texts texts = { .n = 0 };
+	_cleanup_(texts_free) struct texts texts = { .name = path };
 	const char *list = getenv("KUBECONFIG");
+	size_t before;
 	int r;
 
 	if (path)
@@ -501,7 +529,12 @@ int k8s_config_load(const char *path, const char *context, struct k8s_config **r
 		return k8s_config_in_pod(NULL, ret, errors);
 	else
 		r = read_home(&texts, errors);
-	return r < 0 ? r : k8s_config_parse(texts.items, texts.n, context, ret, errors);
+	if (r < 0)
+		return r;
+	before = errors->n;
+	r = k8s_config_parse(texts.items, texts.n, context, ret, errors);
+	say_where(errors, before, texts.name);
+	return r;
 }
 
 /* ---- pods ---- */
@@ -528,7 +561,7 @@ static int take_pod(struct k8s_config *c, const char *folder, struct errs *error
 				 host, port);
 	c->ca = arena_printf(c->arena, "%s/ca.crt", folder);
 	c->token_file = arena_printf(c->arena, "%s/token", folder);
-	r = yaml_read_file(arena_printf(c->arena, "%s/namespace", folder), &namespace, errors);
+	r = read_file(arena_printf(c->arena, "%s/namespace", folder), &namespace, errors);
 	if (r < 0)
 		return r;
 	trimmed = str_trim((struct str){ namespace.p, namespace.n });

@@ -77,7 +77,8 @@ int k8s_config_parse(const struct k8s_config_text *files, size_t n, const char *
 		     struct k8s_config **ret, struct errs *errors);
 /*
  * The one of kubectl: `path` if not NULL, else the files of KUBECONFIG, else the pod's own if
- * KUBERNETES_SERVICE_HOST is set, else ~/.kube/config. Errors as above, or those of reading.
+ * KUBERNETES_SERVICE_HOST is set, else ~/.kube/config. Errors as above, or those of reading; the
+ * text of a complaint is whole: it has the name of the file, the place and the key.
  */
 int k8s_config_load(const char *path, const char *context, struct k8s_config **ret,
 		    struct errs *errors);

@@ -189,6 +189,44 @@ static void write_file(const char *folder, const char *name, const char *text)
 	fclose(f);
 }
 
+/* Checks the only complaint about a file: its text is whole. */
+static void expect_refused(const char *path, const char *context, const char *place,
+			   const char *complaint)
+{
+	struct errs errors = { .arena = arena_new() };
+	struct k8s_config *c = NULL;
+	struct buf wanted = { 0 };
+
+	buf_printf(&wanted, "%s%s", place, complaint);
+	assert_true(k8s_config_load(path, context, &c, &errors) < 0);
+	assert_null(c);
+	assert_int_equal(errors.n, 1);
+	assert_string_equal(errors.items[0].text, buf_cstr(&wanted));
+	buf_free(&wanted);
+	arena_free(errors.arena);
+}
+
+static void a_complaint_names_its_file(void **state)
+{
+	char folder[] = "/tmp/maglev-k8s.XXXXXX", path[256];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/config", folder);
+	expect_refused(path, NULL, path, ": cannot be opened: No such file or directory");
+	setenv("KUBECONFIG", path, 1);
+	write_file(folder, "config", CLUSTER CONTEXT);
+	expect_refused(path, "other", path, ": contexts: there is no context other");
+	expect_refused(NULL, "other", "KUBECONFIG", ": contexts: there is no context other");
+	write_file(folder, "config", "a: b\n]\n");
+	expect_refused(path, NULL, path,
+		       ":2:1: did not find expected key while parsing a block mapping that began "
+		       "at line 1");
+	unsetenv("KUBECONFIG");
+	unlink(path);
+	rmdir(folder);
+}
+
 static void a_pod_knows_its_server_and_namespace(void **state)
 {
 	struct errs errors = { .arena = arena_new() };
@@ -222,6 +260,7 @@ int main(void)
 		cmocka_unit_test(tokens_passwords_and_plugins),
 		cmocka_unit_test(several_files_are_one),
 		cmocka_unit_test(what_is_wrong_is_said),
+		cmocka_unit_test(a_complaint_names_its_file),
 		cmocka_unit_test(a_pod_knows_its_server_and_namespace),
 	};
 

@@ -15,7 +15,6 @@
 #include "src/controller/webhook.h"
 
 #define DRAIN_LIMIT (5 * NSEC_PER_SEC)
-#define EXIT_CONFIG 1
 #define EXIT_START_FAILED 3
 
 struct program {
@@ -81,17 +80,17 @@ static int start(struct program *p)
 	const struct controller_calls calls = { .active = on_active,
 						.certificates = hooked ? on_certificates : NULL,
 						.user = p };
-	_cleanup_(buf_free) struct buf text = { 0 };
+	int r = controller_new(p->loop, &p->options, &calls, &p->controller, &errors);
 
-	if (controller_new(p->loop, &p->options, &calls, &p->controller, &errors) == 0) {
+	if (r == 0) {
 		if (hooked)
 			p->webhook = webhook_new(p->loop, &p->options, p->controller);
 		p->metrics = (struct metrics_sources){ p->controller, p->webhook };
 		return 0;
 	}
-	errs_print(&errors, "", &text);
-	log_error("kubeconfig-failed", LOG_S("error", buf_cstr(&text)));
-	return -1;
+	log_error("kubeconfig-failed",
+		  LOG_S("error", errors.n ? errors.items[0].text : strerror(-r)));
+	return r;
 }
 
 static int listen_all(struct program *p)
@@ -115,7 +114,7 @@ static int serve(struct program *p)
 	int r;
 
 	if (start(p) < 0)
-		return EXIT_CONFIG;
+		return EXIT_START_FAILED;
 	daemon_start(&p->daemon, p->loop, &calls);
 	r = listen_all(p);
 	if (r == 0) {

@@ -358,7 +358,7 @@ static int make_operator(struct gateway *g)
 	config.kinds = observe_rows(g->observe, &config.n_kinds);
 	r = operator_new(&config, &g->op, &errors);
 	if (r < 0) {
-		log_error("kubeconfig-unusable",
+		log_error("kubeconfig-failed",
 			  LOG_S("error", errors.n ? errors.items[0].text : strerror(-r)));
 		return r;
 	}

@@ -528,7 +528,6 @@ static void on_resync(struct ev_loop *loop, ev_timer *w, int events)
 static int make_operator(struct controller *c)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
-	_cleanup_(buf_free) struct buf why = { 0 };
 	struct errs errors = { .arena = arena };
 	const struct operator_config config = { .loop = c->loop,
 						.options = &c->options->operator,
@@ -548,8 +547,8 @@ static int make_operator(struct controller *c)
 
 	if (r == 0)
 		return 0;
-	errs_print(&errors, "", &why);
-	log_error("kubeconfig-failed", LOG_S("reason", buf_cstr(&why)));
+	log_error("kubeconfig-failed",
+		  LOG_S("error", errors.n ? errors.items[0].text : strerror(-r)));
 	return r;
 }
 

@@ -115,17 +115,14 @@ static bool may_write(void *user)
 static int load(struct tool *t)
 {
 	_cleanup_(arena_freep) struct arena *arena = arena_new();
-	_cleanup_(buf_free) struct buf text = { 0 };
 	struct errs errors = { .arena = arena };
 	const char *pod = tool_option(t, "pod");
 	int r = pod ? k8s_config_in_pod(pod, &t->config, &errors)
 		    : k8s_config_load(tool_option(t, "kubeconfig"), tool_option(t, "context"),
 				      &t->config, &errors);
 
-	if (r < 0) {
-		errs_print(&errors, "config", &text);
-		fputs(buf_cstr(&text), stdout);
-	}
+	for (size_t i = 0; r < 0 && i < errors.n; i++)
+		puts(errors.items[i].text);
 	return r;
 }
 
