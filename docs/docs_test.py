@@ -200,9 +200,9 @@ def every_alert_has_its_entry():
     return differences(entries, dict(there))
 
 
-def every_guide_is_in_the_readme():
-    listed = set(re.findall(r'\]\((docs/guide/[^)#]+)', facts.read('README.md')))
-    return [f'{page} is not listed' for page in PAGES if page.startswith('docs/guide/') and page not in listed]
+def every_guide_and_reference_is_in_the_readme():
+    listed = set(re.findall(r'\]\((docs/[^)#]+)', facts.read('README.md')))
+    return [f'{page} is not listed' for page in PAGES if page.startswith(('docs/guide/', 'docs/reference/')) and page not in listed]
 
 
 def every_link_leads_somewhere():
@@ -240,7 +240,7 @@ CASES = [every_configuration_key_is_in_its_page, every_metric_is_in_its_page, ev
          every_key_metric_and_log_message_of_the_speaker_is_in_its_page,
          every_key_error_metric_and_log_message_of_the_router_is_in_its_page, the_router_example_is_the_one_that_is_tested,
          every_reason_setting_and_feature_of_the_gateway_is_in_its_page,
-         every_alert_has_its_entry, every_guide_is_in_the_readme,
+         every_alert_has_its_entry, every_guide_and_reference_is_in_the_readme,
          every_example_passes_the_check, every_link_leads_somewhere, every_block_of_commands_is_run_by_a_test]
 
 
