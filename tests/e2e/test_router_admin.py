@@ -18,6 +18,7 @@ import pytest
 from lab import PATIENCE, program, until
 from lab.certs import Authority
 from lab.router import OK, Router, Wire, answering, document
+from lab.upgrades import Load
 
 
 def port_of(router, **how):
@@ -573,33 +574,21 @@ def test_rollouts_under_load_fail_no_request(serve, route):
     """Sixty of them, with other servers meanwhile, that end in turn as the new generation and as the old one."""
     servers = [serve(named) for _ in range(3)]
     router = route(document(servers[0]), threads=2)
-    stop, failures, done = threading.Event(), [], []
-
-    def load():
-        n = 0
-        while not stop.is_set():
-            with router.client() as client:
-                for _ in range(5):
-                    n += 1
-                    if client.get()[0].status != 200:
-                        failures.append(n)
-        done.append(n)
-
-    threads = [threading.Thread(target=load) for _ in range(4)]
-    for thread in threads:
-        thread.start()
+    load = Load(router.port_of('default'), lambda asked, status, body: status == 200).start()
     for i in range(60):
         assert update(router, document(*servers[:1 + i % 3]), rollout=50, by='connection').status == 200
         assert set_servers(router, 'pool', {'servers': [f'127.0.0.1:{servers[i % 2].port}']}).status == 200
+        if i % 5 == 0:
+            load.goes_on(2)
         assert router.ask('POST', f'/rollout/{("promote", "abort")[i % 2]}').status == 200
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert not failures and sum(done) > 100
+        if i % 5 == 2:
+            load.goes_on(2)
+    done = load.end()
+    assert done > 100
     router.wait_metric('maglev_router_generations_held', 1)
     metrics = router.metrics()
     assert metrics.one('maglev_router_rollouts_total', result='finished') == metrics.one('maglev_router_rollouts_total', result='aborted') == 30
-    router.wait_metric('maglev_router_answers_total', sum(done), **{'class': '2xx'})  # counted after the client has the answer
+    router.wait_metric('maglev_router_answers_total', done, **{'class': '2xx'})  # counted after the client has the answer
     assert router.metrics().one('maglev_router_aborts_total') == 0
 
 

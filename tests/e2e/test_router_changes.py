@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """maglev-router: its API and its file, what a change of configuration touches, its start and its end."""
-import http.client
 import json
 import os
 import signal
@@ -13,6 +12,7 @@ import pytest
 
 from lab import PATIENCE, program, until
 from lab.router import OK, Router, Wire, document, large
+from lab.upgrades import Load, whole
 
 
 def is_refused(address, port):
@@ -80,38 +80,19 @@ def test_browsers_and_proxies_cannot_use_the_api(serve, route):
 def test_swaps_under_load_fail_no_request(serve, route):
     servers = [serve(large), serve(large), serve(large)]
     router = route(document(*servers))
-    port, stop, failures, done = router.port_of('default'), threading.Event(), [], []
-
-    def load():
-        client = http.client.HTTPConnection('127.0.0.1', port, timeout=PATIENCE)
-        n = 0
-        while not stop.is_set():
-            n += 1
-            try:
-                client.request('GET', f'/{n * 37 % 30000}')
-                answer = client.getresponse()
-                if answer.status != 200 or len(answer.read()) != n * 37 % 30000:
-                    failures.append(answer.status)
-            except (OSError, http.client.HTTPException) as error:
-                failures.append(repr(error))
-                client.close()
-        done.append(n)
-
-    threads = [threading.Thread(target=load) for _ in range(4)]
-    for thread in threads:
-        thread.start()
+    load = Load(router.port_of('default'), whole).start(kept=4, fresh=0)
     for i in range(200):
         chosen = [server for k, server in enumerate(servers) if (i + k) % 3]
         assert router.update(document(*chosen)).json['generation'] == i + 2
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert not failures and sum(done) > 100
+        if i % 10 == 0:
+            load.goes_on(2)
+    done = load.end()
+    assert done > 100
     router.wait_metric('maglev_router_generations_held', 1)
-    router.wait_metric('maglev_router_answers_total', sum(done), **{'class': '2xx'})  # counted after the last byte was sent
+    router.wait_metric('maglev_router_answers_total', done, **{'class': '2xx'})  # counted after the last byte was sent
     metrics = router.metrics()
-    assert metrics.one('maglev_router_requests_total') == sum(done)
-    assert metrics.one('maglev_router_answers_total', **{'class': '2xx'}) == sum(done)
+    assert metrics.one('maglev_router_requests_total') == done
+    assert metrics.one('maglev_router_answers_total', **{'class': '2xx'}) == done
     assert metrics.one('maglev_router_aborts_total') == 0
 
 

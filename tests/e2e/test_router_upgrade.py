@@ -11,7 +11,7 @@ import pytest
 
 from lab import PATIENCE, until
 from lab.router import OK, Wire, document, large
-from lab.upgrades import Load, Upgradable
+from lab.upgrades import Load, Upgradable, whole
 
 TUNNEL = b'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: story\r\n\r\n'
 
@@ -20,11 +20,6 @@ TUNNEL = b'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: s
 def upgradable(running, folders):
     """Starts a router that can be upgraded."""
     return lambda doc, *args, **how: running(Upgradable(folders(), doc, *args, **how)).start()
-
-
-def whole(asked, status, body):
-    """The check of answers of lab.router.large."""
-    return status == 200 and len(body) == int(asked[1].strip('/'))
 
 
 class Slow:

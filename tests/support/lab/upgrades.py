@@ -113,6 +113,11 @@ def get(n):
     return 'GET', f'/{n * 37 % 20000}', b''
 
 
+def whole(asked, status, body):
+    """The check of its answers."""
+    return status == 200 and len(body) == int(asked[1].strip('/'))
+
+
 class Load:
     """Threads that ask again and again until the end, on kept connections or on new ones. A failure is anything but an
     answer that check(request(n), status, body) accepts; request(n) is (method, path, body)."""
