@@ -80,6 +80,7 @@ class Gate:
 
     def close(self):
         self.closed = True
+        self.listener.shutdown(socket.SHUT_RDWR)  # close() alone does not end accept()
         self.listener.close()
 
 
