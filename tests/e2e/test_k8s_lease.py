@@ -119,7 +119,7 @@ def test_a_write_whose_handshake_takes_longer_than_the_lease_is_not_sent(kube, k
         second.wait(leads='yes')  # meanwhile the writes of the first wait for their connections
         value, marked = kube.do('GET', f'{path}/l')['data']['value'], len(first.lines)
         door.open()
-        first.wait(holder='second')
+        lab.until(lambda: any(line.get('under-way') == 0 for line in first.lines[marked:]), what='the end of all writes')
         written = [line['wrote'] for line in first.lines[marked:] if 'wrote' in line]
         assert 'not-allowed' in written and 'ok' not in written, written
         assert kube.do('GET', f'{path}/l')['data']['value'] == value

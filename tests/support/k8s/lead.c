@@ -5,8 +5,9 @@
  *	kube-tool lead NAMESPACE NAME IDENTITY [--duration=MS] [--renew=MS] [--retry=MS]
  *		[--write=MS]
  *
- * With --write it patches the ConfigMap NAME every so often, through the gate of the client. Words
- * of the input: release (gives the lease back), ask (whether it is held).
+ * With --write it patches the ConfigMap NAME every so often, through the gate of the client, and
+ * prints the result of each write and how many others are under way. Words of the input: release
+ * (gives the lease back), ask (whether it is held).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ struct lead {
 	struct tool *tool;
 	struct k8s_lease *lease;
 	ev_timer write;
-	uint64_t writes;
+	uint64_t writes, written;
 };
 
 static void print(const char *key, const char *value)
@@ -54,8 +55,13 @@ static void on_trouble(enum k8s_code code, const char *message, void *user)
 
 static void on_written(const struct k8s_result *result, void *user)
 {
-	(void)user;
-	print("wrote", k8s_code_name(result->code));
+	struct lead *l = user;
+	struct buf b = { 0 };
+
+	l->written++;
+	tool_text(&b, "wrote", k8s_code_name(result->code));
+	tool_number(&b, "under-way", (int64_t)(l->writes - l->written));
+	tool_print(&b);
 }
 
 static void on_write(struct ev_loop *loop, ev_timer *w, int events)

@@ -19,6 +19,8 @@ from lab.programs import program
 from lab.wait import PATIENCE
 
 SEVERAL = 3 * PATIENCE  # s: most blocks have several commands
+# without that of FRR, in which folders of other stories come and go
+COPY = 'set -o pipefail; tar -C /etc --exclude=./frr -c . | tar -C "$0" -x'
 # mounted over /etc of this process alone
 ENTER = 'mount --bind "$0" /etc && cd "$1" && exec sh -ec "$2"'
 # the unit maglevd: as deploy/systemd/maglevd.service, without systemd. tests/package/inside has the real one.
@@ -49,9 +51,9 @@ class Desk:
     def __init__(self, folder, namespace=None, hosts=None, env=None):
         self.namespace = namespace
         self.etc, self.home, self.bin = (os.path.join(folder, name) for name in ('etc', 'home', 'bin'))
-        for path in (self.home, self.bin):
+        for path in (self.etc, self.home, self.bin):
             os.makedirs(path)
-        subprocess.run(['cp', '-a', '/etc', self.etc], check=True)
+        subprocess.run(['bash', '-c', COPY, self.etc], check=True)
         with open(os.path.join(self.etc, 'hosts'), 'a', encoding='utf-8') as file:
             file.writelines(f'{address} {name}\n' for name, address in (hosts or {}).items())
         for name in PROGRAMS:
