@@ -49,7 +49,8 @@ def site(kube):
         it.go = it.add(GoBgp(it.folder(), it.router, asn=64514, address='10.78.0.5', neighbor='10.78.0.11', peer_asn=ASN)).start()
         it.spine = spine = Spine(node)
         it.metal.pool('blue', f'{it.range}.0/24', f'{SIX}/112')
-        it.metal.make(BFD, 'fast', receiveInterval=100, transmitInterval=100)
+        # with 100 ms a process that gets no processor for 300 ms, beside other stories, would lose its session
+        it.metal.make(BFD, 'fast', receiveInterval=400, transmitInterval=400)
         it.peer(bfdProfile='fast')
         it.peer('six', peerAddress='fd78::1')
         it.peer('both', peerAddress='10.78.0.3', peerASN=64515, dualStackAddressFamily=True)

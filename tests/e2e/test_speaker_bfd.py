@@ -21,7 +21,7 @@ class Watched(Speaker):
     def write(self, text=None, **vip):
         super().write(text or json.dumps({'speaker': {
             'router': {'asn': 64512, 'router-id': OURS},
-            'bfd-profiles': {'fast': {'receive-interval': '100ms', 'transmit-interval': '100ms'}},
+            'bfd-profiles': {'fast': {'receive-interval': '400ms', 'transmit-interval': '400ms'}},  # no session is lost by chance
             'peers': {'tor': {'address': THEIRS, 'asn': 64513, 'connect-time': '5s', 'hold-time': '9s', 'bfd': 'fast'},
                       'plain': {'address': '10.0.0.9', 'asn': 64519}},
             'advertisements': {'default': {}},
