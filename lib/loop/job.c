@@ -48,6 +48,42 @@ struct job {
 	size_t n, size;
 };
 
+/* ---- the fork ---- */
+
+#if defined(__clang__) && __clang_major__ <= 16
+#if __has_feature(address_sanitizer)
+#define SANITIZER_FORKS_UNLOCKED
+#endif
+#endif
+
+#ifdef SANITIZER_FORKS_UNLOCKED
+/*
+ * Without this, another thread that is in the sanitizer's malloc() at the fork leaves its locks
+ * locked in the child. Later versions of the sanitizer do the same by themselves.
+ */
+void lock_malloc(void) __asm__("_ZN6__lsan13LockAllocatorEv");
+void unlock_malloc(void) __asm__("_ZN6__lsan15UnlockAllocatorEv");
+void lock_traces(void) __asm__("_ZN11__sanitizer17StackDepotLockAllEv");
+void unlock_traces(void) __asm__("_ZN11__sanitizer19StackDepotUnlockAllEv");
+
+static pid_t fork_unlocked(void)
+{
+	pid_t pid;
+
+	lock_malloc();
+	lock_traces();
+	pid = fork();
+	unlock_traces();
+	unlock_malloc();
+	return pid;
+}
+#else
+static pid_t fork_unlocked(void)
+{
+	return fork();
+}
+#endif
+
 /* ---- in the child ---- */
 
 static int compare_fds(const void *a, const void *b)
@@ -365,7 +401,7 @@ int job_start(struct ev_loop *loop, const struct job_spec *spec, struct job **re
 	r = open_pipe(spec->result_max, &in, &out);
 	if (r < 0)
 		return r;
-	pid = fork();
+	pid = fork_unlocked();
 	if (pid == 0)
 		run(spec, out, parent);
 	child = pid < 0 ? -errno : know(pid);

@@ -10,9 +10,9 @@
  *
  * For the main thread. Of several threads only the one that forks exists in the child, and locks
  * that others held at that moment are never released there. The C library takes care of those of
- * malloc() and stdio. The sanitizers of clang 14 do not for their own malloc(): under them a child
- * that allocates may hang until its deadline if other threads allocate. In a program with
- * several threads the work must not use OpenSSL (lib/tls) or the log, and must not
+ * malloc() and stdio, and job_start() of those that the address sanitizer of clang 14 has in their
+ * place. The thread sanitizer has more of them: under it a child may hang until its deadline. In a
+ * program with several threads the work must not use OpenSSL (lib/tls) or the log, and must not
  * wait for another thread. A name lookup is safe because the parent never calls the resolver
  * itself. After a fork each thread of the parent copies every page that it writes to for the first
  * time: a program with data threads starts jobs rarely.

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -476,6 +478,46 @@ static void a_callback_may_start_the_next_job(void **state)
 	assert_string_equal(f->bytes, "hello");
 }
 
+/* ---- other threads ---- */
+
+static int use_memory(int out, void *user)
+{
+	for (size_t i = 0; i < 1000; i++) {
+		void *volatile p = calloc(1, i * 7 % 5000 + 1); /* not optimised away */
+
+		free(p);
+	}
+	return 0;
+}
+
+static void *use_memory_until(void *user)
+{
+	const atomic_bool *ended = user;
+
+	while (!atomic_load(ended))
+		use_memory(-1, NULL);
+	return NULL;
+}
+
+/* No lock of malloc() that another thread has at the fork stays locked in the child. */
+static void a_child_has_memory_while_other_threads_use_it(void **state)
+{
+	struct fixture *f = *state;
+	struct job_spec spec = spec_of(f, use_memory);
+	atomic_bool ended = false;
+	pthread_t threads[2];
+
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, use_memory_until, &ended), 0);
+	for (size_t i = 0; i < 30; i++) {
+		run(f, &spec);
+		assert_int_equal(f->end, JOB_DONE);
+	}
+	atomic_store(&ended, true);
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -496,6 +538,7 @@ int main(void)
 		T(a_group_is_killed_whole),
 		T(the_end_of_the_pipe_is_not_the_end_of_the_job),
 		T(a_callback_may_start_the_next_job),
+		T(a_child_has_memory_while_other_threads_use_it),
 	};
 
 	return cmocka_run_group_tests_name("job", tests, NULL, NULL);

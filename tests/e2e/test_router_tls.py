@@ -341,7 +341,7 @@ def test_certificates_are_replaced_and_open_connections_stay(serve, route, own):
 
 
 def test_certificates_are_replaced_under_handshakes(serve, route, own):
-    """By updates: a reload forks, and the address sanitizer cannot fork while other threads allocate."""
+    """By updates of the admin API."""
     first, server = own.issue('a', 'a.example'), serve()
     router = route(document(server, listeners=[listener(first)]))
     port, stop = router.port_of('web'), threading.Event()
