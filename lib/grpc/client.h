@@ -79,8 +79,9 @@ struct grpc_client_events {
 
 /*
  * Begins a call. The request is encoded before this returns, method is borrowed, events is copied.
- * timeout is in ns and is sent to the server as well; 0 means none. The result is valid until
- * done() is called or it is cancelled.
+ * timeout is in ns and is sent to the server as well; 0 means none. If it passes while the name of
+ * the server is looked up, the status is UNAVAILABLE. The result is valid until done() is called
+ * or it is cancelled.
  */
 struct grpc_client_call *grpc_client_call(struct grpc_client *c, const struct grpc_method *method,
 					  const ProtobufCMessage *request, int64_t timeout,

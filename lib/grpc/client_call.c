@@ -111,8 +111,14 @@ void grpc__call_end(struct grpc_client_call *call, enum grpc_status status, cons
 static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct grpc_client_call *call = container_of(w, struct grpc_client_call, timer);
+	const struct grpc_client *c = call->client;
 
-	grpc__call_end(call, GRPC_DEADLINE_EXCEEDED, "deadline exceeded");
+	if (c->lookup && call->in == &c->waiting) /* the server knows nothing of it */
+		grpc__call_end(call, GRPC_UNAVAILABLE,
+			       "cannot reach %s: the name lookup did not end in time",
+			       c->config.target);
+	else
+		grpc__call_end(call, GRPC_DEADLINE_EXCEEDED, "deadline exceeded");
 }
 
 #define FIELDS_MAX (8 + GRPC_METADATA_MAX)

@@ -281,6 +281,16 @@ def test_a_name_may_become_known_later(daemon, terminal, folders, silent):
     leave(it)
 
 
+def test_a_name_server_that_is_silent_is_not_taken_for_the_server(folders, silent):
+    """The complaint says that the name was not found"""
+    servers = os.path.join(folders(), 'resolv.conf')
+    with open(servers, 'w', encoding='ascii') as file:
+        file.write(f'nameserver {silent}\n')
+    done = subprocess.run(['unshare', '-m', 'sh', '-c', 'mount --bind "$0" /etc/resolv.conf && exec "$@"', servers, program('maglevc'),
+                           '--server', 'silent.invalid:9090', '--timeout', '300ms', 'show', 'backends'], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (3, 'maglevc: cannot reach silent.invalid:9090: the name lookup did not end in time\n')
+
+
 def test_history_is_kept_for_the_next_shell(daemon, shell, folders):
     """In the folder for state, private; not at all if that is not wanted, or there is no place"""
     home = folders()

@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 from lab.programs import program
-from lab.net import Namespace
+from lab.net import Namespace, can_make_namespaces
 
 VIPS4, VIPS6 = ['198.51.100.10', '198.51.100.11'], ['2001:db8:100::10', '2001:db8:100::11']
 CLIENTS4 = '10.1.0.0/16'  # all of these addresses belong to the client
@@ -44,6 +44,8 @@ def needs():
     done = subprocess.run(['bpftool', 'feature', 'probe', 'kernel'], capture_output=True, text=True)
     if 'eBPF program_type xdp is available' not in done.stdout:
         return 'a kernel that takes XDP programs'
+    if not can_make_namespaces():
+        return 'the right to make network namespaces'
     return None
 
 

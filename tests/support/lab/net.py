@@ -41,6 +41,14 @@ def sweep():
             subprocess.run(['ip', 'netns', 'del', name], capture_output=True)
 
 
+def can_make_namespaces():
+    """Whether this process may make a namespace and change it. Some containers forbid one of these."""
+    name = f'mgl{os.getpid()}-0'
+    worked = [subprocess.run(['ip', *words], capture_output=True).returncode == 0
+              for words in (('netns', 'add', name), ('-n', name, 'link', 'set', 'lo', 'up'), ('netns', 'del', name))]
+    return all(worked)
+
+
 class Namespace:
     def __init__(self, tag):
         self.name = f'mgl{os.getpid()}-{next(_serial)}{tag}'
