@@ -21,8 +21,11 @@ def browser():
 
 
 @pytest.fixture
-def visit(browser, start_dashboard):
+def visit(request, browser):
     """Opens pages. At the end, before the servers stop, the requests and errors of each page are checked."""
+    for name in request.fixturenames:  # what is made before this one ends after it, wherever a story names it
+        if name != request.fixturename:
+            request.getfixturevalue(name)
     pages, forgiven = [], []
 
     def visit(port, path='/view/', cut=False, **how):
