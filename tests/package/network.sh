@@ -59,3 +59,38 @@ write_config()
 		      pools: [ { name: all, backends: { web1: { weight: $1 }, web2: { weight: 100 } } } ]
 	END
 }
+
+# A router in the namespace of the client: bgpd alone, which puts its routes into no kernel. zebra of the machine must not be its own.
+make_router()
+{
+	install -d -o frr -g frr /tmp/router
+	cat >/tmp/router/bgpd.conf <<-END
+		router bgp 64513
+		 bgp router-id 10.9.0.2
+		 no bgp ebgp-requires-policy
+		 neighbor 10.9.0.1 remote-as 64512
+		 neighbor 10.9.0.1 timers connect 1
+	END
+	ip netns exec client /usr/lib/frr/bgpd -d -Z -z /tmp/router/none -P 0 -f /tmp/router/bgpd.conf -i /tmp/router/bgpd.pid --vty_socket /tmp/router
+}
+
+# routes: those of the router, in which version. Any change of them, even one that was taken back, makes another version.
+routes()
+{
+	vtysh --vty_socket /tmp/router -d bgpd -c 'show bgp ipv4 unicast json' | grep -oE '"tableVersion": *[0-9]+|"network": *"[^"]*"' | tr '\n' ' '
+}
+
+# FRR as its package has it, with bgpd; what the speaker announces to the router.
+configure_speaker()
+{
+	sed -i 's/^bgpd=no/bgpd=yes/' /etc/frr/daemons
+	systemctl restart frr
+	cat >/etc/maglev/speaker.yaml <<-END
+		speaker:
+		  router: { asn: 64512, router-id: 10.9.0.1 }
+		  peers: { client: { address: 10.9.0.2, asn: 64513, connect-time: 1s } }
+		  advertisements: { default: {} }
+		  maglevds: { local: { address: "127.0.0.1:9090" } }
+		  vips: { www: { address: 198.51.100.10, frontends: [local/www] } }
+	END
+}
