@@ -282,7 +282,7 @@ def test_a_name_may_become_known_later(daemon, terminal, folders, silent):
 
 
 def test_a_name_server_that_is_silent_is_not_taken_for_the_server(folders, silent):
-    """The complaint says that the name was not found"""
+    """The complaint is that of the lookup"""
     servers = os.path.join(folders(), 'resolv.conf')
     with open(servers, 'w', encoding='ascii') as file:
         file.write(f'nameserver {silent}\n')
